@@ -1,0 +1,47 @@
+# Two commands do all the set-up on a fresh machine: `make reproduce` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+RUN := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+
+.PHONY: help test reproduce verify lint bench pin clean
+help:
+	@echo "make reproduce  compare DP-SE, DP-UCB, SE and UCB, and check the paper's figures for DP-SE"
+	@echo "make test       run the tests, doctests included"
+	@echo "make verify     run the slow statistical studies too"
+	@echo "make lint       ruff and mypy --strict"
+	@echo "make bench      measure what must be fast"
+	@echo "make pin        refresh the pinned versions in constraints.txt"
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "discreet needs Python 3.11 or newer"'
+	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=constraints.txt $(RUN) -m pip install --quiet --disable-pip-version-check -e '.[lab,test,lint]'
+	touch $@
+
+test: $(STAMP)
+	$(RUN) -m pytest -n auto -m 'not study'
+
+verify: $(STAMP)
+	$(RUN) -m pytest -n auto -m study -rA
+
+reproduce: $(STAMP)
+	$(RUN) -m discreet.lab
+
+lint: $(STAMP)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+bench: $(STAMP)
+	$(RUN) -m benchmarks $(BENCH)
+
+pin:
+	rm -rf $(VENV)/pin && $(PYTHON) -m venv $(VENV)/pin
+	$(VENV)/pin/bin/python -m pip install --quiet -e '.[lab,test,lint]' 'setuptools>=77'
+	$(VENV)/pin/bin/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
+	rm -rf $(VENV)/pin
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

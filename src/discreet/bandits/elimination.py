@@ -1,0 +1,65 @@
+"""What all elimination policies share: a set of viable arms that shrinks, and a horizon that may cut an epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from discreet.bandits.base import Policy, cut_short
+from discreet.privacy import Arm
+
+
+class EliminationPolicy(Policy):
+    """Pulls all viable arms equally; drops those that fall behind; then pulls the last one.
+
+    A subclass says in `_rounds` how many more rounds (pulls of each viable arm) it needs before it can
+    decide, and in `_close` what it decides.
+    """
+
+    def __init__(self, arms: Iterable[Arm], *, low: float = 0.0, high: float = 1.0, horizon: int | None = None) -> None:
+        super().__init__(arms, low=low, high=high, horizon=horizon)
+        self._viable = list(range(len(self.arms)))
+        self._leader: int | None = None
+
+    @property
+    def viable(self) -> tuple[Arm, ...]:
+        """The arms that are still in the race."""
+        return tuple(self.arms[number] for number in self._viable)
+
+    @property
+    def settled(self) -> bool:
+        """True when one arm is left."""
+        return len(self._viable) == 1
+
+    @property
+    def best_arm(self) -> Arm:
+        """The last viable arm, or while there are several the one with the best latest release."""
+        return None if self._leader is None else self.arms[self._leader]
+
+    def _rounds(self) -> int:
+        """How many rounds the coming epoch needs."""
+        raise NotImplementedError
+
+    def _plan(self) -> tuple[dict[int, int], bool]:
+        remaining = self.remaining
+        if self.settled:
+            # Line "pull the arm in S in all remaining rounds"; without a horizon there is nothing to add.
+            return ({self._viable[0]: remaining} if remaining else {}), False
+        rounds, size = self._rounds(), len(self._viable)
+        if remaining is None or rounds * size <= remaining:
+            return dict.fromkeys(self._viable, rounds), True
+        # The horizon cuts this epoch short: its pulls are made in turn, and nothing is released.
+        return cut_short(dict.fromkeys(self._viable, rounds), remaining), False
+
+    def _drop(self, scores: dict[int, int], threshold: float) -> None:
+        """Remove every arm whose score is more than `threshold` below the best one (strictly)."""
+        best = max(scores.values())
+        self._leader = max(scores, key=scores.__getitem__)
+        self._viable = [number for number in self._viable if best - scores[number] <= threshold]
+
+    def _progress(self) -> dict[str, Any]:
+        return {"viable": list(self._viable), "leader": self._leader}
+
+    def _restore(self, progress: dict[str, Any]) -> None:
+        self._viable = [int(number) for number in progress["viable"]]
+        self._leader = progress["leader"]

@@ -1,0 +1,123 @@
+"""Guess and double: any policy that needs a horizon, run without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from discreet import checks
+from discreet.bandits.base import Policy, cut_short
+from discreet.errors import ArgumentError
+from discreet.noise import Noise
+from discreet.privacy import Arm, Privacy
+
+
+class GuessAndDouble(Policy):
+    """Starts `policy` with a guessed horizon; when half of the guess is used, doubles it and starts anew.
+
+    `policy` is a registered name such as "dp-se", and further options (epsilon, ...) go to it. Each phase
+    starts from nothing, so the price is a constant factor in the regret.
+
+    Private because each reward enters one phase, and each phase is private by itself. A phase that ends in
+    the middle of an epoch releases nothing of that epoch.
+
+    >>> from discreet import SimulatedNoise
+    >>> policy = GuessAndDouble(["A", "B"], policy="dp-se", epsilon=1.0, first_guess=8000, noise=SimulatedNoise(1))
+    >>> policy.guess, policy.plan().pulls
+    (8000, {'A': 1507, 'B': 1507})
+    """
+
+    key = "guess-and-double"
+
+    def __init__(
+        self,
+        arms: Iterable[Arm],
+        *,
+        policy: str = "dp-se",
+        first_guess: int | None = None,
+        low: float = 0.0,
+        high: float = 1.0,
+        noise: Noise | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(arms, low=low, high=high)
+        least = 2 * len(self.arms)
+        self.policy = policy
+        self.first_guess = max(2**14, least) if first_guess is None else checks.whole("first_guess", first_guess, least)
+        self.guess = self.first_guess
+        self.noise = noise
+        self._inner_options = options
+        self._previous_best: Arm = None
+        self._start_phase()
+        self.noise = self._inner.noise
+
+    def options(self) -> dict[str, Any]:
+        """The wrapper's own options and those of the wrapped policy."""
+        own = {"policy": self.policy, "first_guess": self.first_guess, "low": self.low, "high": self.high}
+        return {"arms": list(self.arms), **own, **self._inner_options}
+
+    @property
+    def best_arm(self) -> Arm:
+        """The present phase's best arm, or the last phase's until this one has released something."""
+        best = self._inner.best_arm
+        return self._previous_best if best is None else best
+
+    @property
+    def privacy(self) -> Privacy:
+        """The wrapped policy's promise."""
+        inner = self._inner.privacy
+        return replace(inner, reason=f"each reward enters one phase; in a phase: {inner.reason}")
+
+    def _start_phase(self) -> None:
+        from discreet.registry import make_policy  # noqa: PLC0415  (the registry knows this file)
+
+        if self.policy == self.key or "horizon" in self._inner_options:
+            raise ArgumentError("guess-and-double sets the horizon itself: give it a plain policy without a horizon")
+        options = {**self._inner_options, "horizon": self.guess, "low": self.low, "high": self.high}
+        if self.noise is not None:
+            options["noise"] = self.noise
+        self._inner = make_policy(self.policy, self.arms, **options)
+        self._offset = dict(zip(self.arms, self._pulls, strict=True))
+        self._copied = 0
+
+    def _plan(self) -> tuple[dict[int, int], bool]:
+        while self.time >= self.guess // 2:
+            self._previous_best = self.best_arm
+            self.guess *= 2
+            self._start_phase()
+        left = self.guess // 2 - self.time
+        plan = self._inner.plan()
+        assert plan is not None  # a phase ends long before the inner horizon
+        pulls = {self._numbers[arm]: count for arm, count in plan.pulls.items()}
+        if plan.learns and plan.size <= left:
+            return pulls, True
+        return cut_short(pulls, left), False
+
+    def _close(self, totals: dict[int, int]) -> None:
+        self._inner.close({self.arms[number]: total for number, total in totals.items()})
+        # The newest entry may have grown (a sparse vector's does), so it is copied again.
+        fresh = max(0, self._copied - 1)
+        entries = self._inner.ledger
+        del self._ledger[len(self._ledger) - (self._copied - fresh) :]
+        for entry in entries[fresh:]:
+            start = self._offset[entry.arms[0]]
+            self._ledger.append(replace(entry, epoch=self.epoch, first=entry.first + start, last=entry.last + start))
+        self._copied = len(entries)
+
+    def _progress(self) -> dict[str, Any]:
+        return {
+            "guess": self.guess,
+            "inner": self._inner.state(),
+            "offset": list(self._offset.values()),
+            "copied": self._copied,
+            "previous_best": self._previous_best,
+        }
+
+    def _restore(self, progress: dict[str, Any]) -> None:
+        self.guess = int(progress["guess"])
+        self._start_phase()
+        self._inner.restore(progress["inner"])
+        self._offset = dict(zip(self.arms, map(int, progress["offset"]), strict=True))
+        self._copied = int(progress["copied"])
+        self._previous_best = progress["previous_best"]

@@ -1,0 +1,32 @@
+"""Every error that discreet raises on purpose.
+
+Each message names the argument, the value it got, and what would be right.
+"""
+
+
+class DiscreetError(Exception):
+    """The root: `except DiscreetError` catches all that discreet raises on purpose."""
+
+
+class ArgumentError(DiscreetError, ValueError):
+    """An argument or a reward is not acceptable. Nothing has changed."""
+
+
+class TicketError(DiscreetError, LookupError):
+    """A ticket is unknown here, or was issued by another bandit. Nothing has changed."""
+
+
+class FinishedError(DiscreetError, RuntimeError):
+    """The rule has halted, or the horizon is used up: nothing more can be asked or told."""
+
+
+class WaitingError(DiscreetError, RuntimeError):
+    """Every pull of the epoch is handed out and some rewards are still missing."""
+
+
+class StateError(DiscreetError, ValueError):
+    """A saved state cannot be read: truncated, edited, of another kind, or from a newer version."""
+
+
+class PrivacyError(DiscreetError, TypeError):
+    """What was asked for would spend privacy twice, such as copying a private object."""

@@ -1,0 +1,146 @@
+"""A small, honest comparison: DP-SE, DP-UCB and their non-private ancestors, and the paper's figures for DP-SE.
+
+Noise is simulated and seeded; the algorithms are the same objects that run on people's data. The step-wise
+policies make one decision a pull, so the first table uses a short horizon. DP-SE decides a few times in
+5e7 pulls, so the second one uses the paper's.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from discreet.bandits import DPSuccessiveElimination, Policy
+from discreet.lab.instances import instance
+from discreet.lab.simulate import Run, one_run, simulate
+from discreet.noise import Noise, SimulatedNoise
+from discreet.registry import POLICIES, make_policy
+
+ARMS = 5
+PAPER_HORIZON = 50_000_000
+EPSILONS = (0.1, 0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One policy on one instance."""
+
+    policy: str
+    instance: str
+    epsilon: float
+    horizon: int
+
+    def __call__(self, noise: Noise) -> Policy:
+        """The policy itself, on this noise."""
+        options = {"epsilon": self.epsilon, "noise": noise} if self.private else {}
+        return make_policy(self.policy, range(ARMS), horizon=self.horizon, **options)
+
+    @property
+    def private(self) -> bool:
+        """Whether the policy takes an epsilon."""
+        return "epsilon" in inspect.signature(POLICIES[self.policy]).parameters
+
+    @property
+    def label(self) -> str:
+        """What its random numbers are derived from."""
+        return f"{self.policy}/{self.instance}/{ARMS}/{self.epsilon}/{self.horizon}"
+
+
+def timed_run(configuration: Configuration, seed: int, number: int) -> tuple[Run, float]:
+    """One run and its seconds; a function of its own so that it can travel to another process."""
+    start = time.perf_counter()
+    run = one_run(configuration, instance(configuration.instance, ARMS), seed, configuration.label, number)
+    return run, time.perf_counter() - start
+
+
+def compare(console: Console, horizon: int = 100_000, runs: int = 20, epsilon: float = 0.25, seed: int = 2019) -> None:
+    """Print the league of the paper's two private policies and their ancestors on C2."""
+    league = [Configuration(name, "C2", epsilon, horizon) for name in ("dp-se", "dp-ucb", "se", "ucb")]
+    tasks = [(configuration, number) for configuration in league for number in range(runs)]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as progress, ProcessPoolExecutor() as pool:
+        bar = progress.add_task("simulating", total=len(tasks))
+        futures = [pool.submit(timed_run, configuration, seed, number) for configuration, number in tasks]
+        for future in futures:
+            future.add_done_callback(lambda _: progress.advance(bar))
+        results = [future.result() for future in futures]
+    table = Table(
+        "policy", "private", "mean", "5 %", "median", "95 %", "worst", "wrong arm", "s/run",
+        title=f"Pseudo-regret on C2, K = {ARMS}, epsilon = {epsilon}, T = {horizon:,}, {runs} runs (simulated noise)",
+    )  # fmt: skip
+    means = {}
+    for place, configuration in enumerate(league):
+        mine = results[place * runs : (place + 1) * runs]
+        regrets = np.array([run.regret for run, _ in mine])
+        means[configuration.policy] = regrets.mean()
+        wrong = sum(run.best_arm != 0 for run, _ in mine)
+        private = "yes" if configuration.private else "no"
+        seconds = np.mean([seconds for _, seconds in mine])
+        quantiles = (f"{value:,.0f}" for value in np.quantile(regrets, (0.05, 0.5, 0.95, 1)))
+        row = (configuration.policy, private, f"{regrets.mean():,.0f}", *quantiles, f"{wrong}/{runs}", f"{seconds:.2g}")
+        table.add_row(*row)
+    console.print(table)
+    console.print(
+        f"DP-UCB's mean regret is {means['dp-ucb'] / means['dp-se']:.1f} times DP-SE's here, and DP-SE's is "
+        f"{means['dp-se'] / means['se']:.1f} times that of SE without privacy.\n"
+    )
+
+
+def paper_schedule(console: Console) -> None:
+    """Print DP-SE's epochs at the paper's horizon, as the policy object itself computes them."""
+    table = Table("epoch", *(f"epsilon = {epsilon}" for epsilon in EPSILONS))
+    table.title = f"DP-SE: pulls per arm (and elimination threshold), K = {ARMS}, T = 5e7, all arms viable"
+    policies = [
+        DPSuccessiveElimination(range(ARMS), epsilon=epsilon, horizon=PAPER_HORIZON, noise=SimulatedNoise(0))
+        for epsilon in EPSILONS
+    ]
+    for epoch in range(1, 6):
+        cells = (
+            f"{np.ceil(policy.epoch_length(epoch, ARMS)):,.0f} ({policy.threshold(epoch, ARMS):.4f})"
+            for policy in policies
+        )
+        table.add_row(str(epoch), *cells)
+    console.print(table)
+
+
+def paper_regrets(console: Console, runs: int = 30, seed: int = 2019) -> None:
+    """Print DP-SE's regret in the paper's sixteen settings with five arms."""
+    start = time.perf_counter()
+    table = Table("instance", *(f"epsilon = {epsilon}" for epsilon in EPSILONS))
+    table.title = f"DP-SE: mean pseudo-regret (lowest to highest), K = {ARMS}, T = 5e7, {runs} runs (simulated noise)"
+    for name in ("C1", "C2", "C3", "C4"):
+        cells = [cell(simulate_paper(name, epsilon, runs, seed)) for epsilon in EPSILONS]
+        table.add_row(name, *cells)
+    console.print(table)
+    seconds = time.perf_counter() - start
+    console.print(
+        f"{16 * runs} runs of 5e7 pulls took {seconds:.2f} s: {seconds / 16 / runs * 1e6:.0f} microseconds a run."
+    )
+
+
+def simulate_paper(name: str, epsilon: float, runs: int, seed: int) -> list[Run]:
+    """DP-SE in one of the paper's settings."""
+    configuration = Configuration("dp-se", name, epsilon, PAPER_HORIZON)
+    return simulate(configuration, instance(name, ARMS), runs, seed, configuration.label)
+
+
+def cell(runs: Sequence[Run]) -> str:
+    """Mean and extremes of the runs' regret, which is nearly deterministic."""
+    regrets = np.array([run.regret for run in runs])
+    return f"{regrets.mean():,.0f} ({regrets.min():,.0f} to {regrets.max():,.0f})"
+
+
+def main() -> None:
+    """What `make reproduce` runs."""
+    console = Console(width=None if Console().is_terminal else 120)
+    compare(console)
+    paper_schedule(console)
+    paper_regrets(console)

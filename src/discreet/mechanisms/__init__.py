@@ -1,0 +1,17 @@
+"""The private mechanisms that rules and policies are built from: all on integers, all from exact noise."""
+
+from discreet.mechanisms.above_threshold import AboveThreshold
+from discreet.mechanisms.binary_tree import BinaryTreeCounter
+from discreet.mechanisms.counters import Counter, Node, laplace_sum_radius
+from discreet.mechanisms.hybrid import HybridCounter
+from discreet.mechanisms.laplace import LaplaceMechanism
+
+__all__ = [
+    "AboveThreshold",
+    "BinaryTreeCounter",
+    "Counter",
+    "HybridCounter",
+    "LaplaceMechanism",
+    "Node",
+    "laplace_sum_radius",
+]

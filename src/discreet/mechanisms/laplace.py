@@ -1,0 +1,66 @@
+"""The Laplace mechanism on integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet import checks
+from discreet.guard import Guarded
+from discreet.noise import Noise, Reserve, private_noise, scale_for
+
+
+class LaplaceMechanism(Guarded):
+    """Releases integers of a given sensitivity with discrete Laplace noise of scale sensitivity/epsilon.
+
+    Private because for integers x, x' with |x - x'| <= d and every output y,
+    Pr[x + N = y] / Pr[x' + N = y] = exp((|y - x'| - |y - x|)/s) <= exp(d/s) = exp(epsilon), s = d/epsilon.
+    Each call of `release` costs epsilon for the rewards inside its value. `prepare` draws noise ahead of the
+    data; the first draw is made at once.
+
+    >>> from discreet.noise import SimulatedNoise
+    >>> mechanism = LaplaceMechanism(sensitivity=1, epsilon=0.5, noise=SimulatedNoise(seed=1))
+    >>> mechanism.scale
+    2.0
+    >>> mechanism.release(100)
+    95
+    """
+
+    __slots__ = ("_reserve", "epsilon", "noise", "sensitivity")
+
+    def __init__(self, sensitivity: int, epsilon: float, noise: Noise | None = None) -> None:
+        self.sensitivity = checks.whole("sensitivity", sensitivity)
+        self.epsilon = checks.positive("epsilon", epsilon)
+        self.noise = noise or private_noise()
+        self._reserve = Reserve(self.noise, scale_for(self.sensitivity, self.epsilon))
+        self._guard()
+
+    @property
+    def scale(self) -> float:
+        """The noise's scale, in the same unit as the values."""
+        return self._reserve.scale
+
+    @property
+    def simulated(self) -> bool:
+        """True when the noise comes from a seed."""
+        return self.noise.simulated
+
+    def prepare(self, count: int) -> None:
+        """Draw the noise of the next `count` releases now, before their data is known."""
+        self._reserve.prepare(count)
+
+    def release(self, value: int) -> int:
+        """The value plus noise that is used for this release alone."""
+        self._same_process()
+        return checks.whole("value", value, at_least=-(2**62)) + self._reserve.take()
+
+    def erase(self) -> None:
+        """Forget the noise that is left: nothing more will be released."""
+        self._reserve.clear()
+
+    def state(self) -> dict[str, Any]:
+        """What a saved state keeps: the noise that is drawn and not yet used."""
+        return {"ready": self._reserve.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self._reserve.restore(state["ready"])

@@ -1,0 +1,88 @@
+"""Privacy as a value: what a rule or policy promises, and what it has released so far."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+Arm = str | int | float | bool | None
+
+
+class Unit(StrEnum):
+    """What one unit of privacy is."""
+
+    REWARD = "one reward (event level)"
+    NONE = "nothing"
+
+
+class Neighbours(StrEnum):
+    """Which inputs must be hard to tell apart."""
+
+    ONE_REWARD = "streams that differ in the reward of one time step"
+    ONE_ROW = "tables of potential rewards that differ in the row of one time step"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """A promise of pure differential privacy.
+
+    For all neighbouring inputs S and S' and every set O of outputs,
+    Pr[M(S) in O] <= exp(epsilon) Pr[M(S') in O]. The output is everything that was released: decisions,
+    stopping times and noisy totals. `simulated` is True when the noise came from a seed: then the numbers
+    have the law of a private run, but are not private themselves.
+    """
+
+    epsilon: float
+    unit: Unit
+    neighbours: Neighbours
+    reason: str
+    simulated: bool = False
+
+
+def not_private(reason: str = "no noise is added") -> Privacy:
+    """The statement of a non-private algorithm.
+
+    >>> not_private().epsilon
+    inf
+    """
+    return Privacy(math.inf, Unit.NONE, Neighbours.NONE, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One entry of the ledger: something computed from rewards left the private side.
+
+    It covers the rewards number `first` to `last` of each arm in `arms` (for a stopping rule: of the
+    stream), costs `epsilon` for each of these rewards, and carries noise of scale `scale`. `value` and
+    `scale` are in the rewards' own unit (`value` is None where only a decision was released, `units` the
+    exact integer that was released).
+    """
+
+    epoch: int
+    what: str
+    arms: tuple[Arm, ...]
+    first: int
+    last: int
+    value: float | None
+    units: int | None
+    scale: float
+    epsilon: float
+    simulated: bool
+
+    @property
+    def mean(self) -> float | None:
+        """The released total divided by the number of rewards in it."""
+        return None if self.value is None else self.value / (self.last - self.first + 1)
+
+
+def release_state(entry: Release) -> dict[str, Any]:
+    """A ledger entry as JSON."""
+    return {**asdict(entry), "arms": list(entry.arms)}
+
+
+def restore_release(state: dict[str, Any]) -> Release:
+    """The ledger entry that `release_state` wrote."""
+    return Release(**{**state, "arms": tuple(state["arms"])})

@@ -1,0 +1,94 @@
+"""Every policy and every stopping rule by its short name. A new one is a file and a line here.
+
+What is registered is met by the contract tests, the simulator and the command line.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+from discreet import bandits, stopping
+from discreet.errors import ArgumentError
+from discreet.privacy import Arm
+
+POLICIES: dict[str, type[bandits.Policy]] = {
+    policy.key: policy
+    for policy in (
+        bandits.UCB,
+        bandits.SuccessiveElimination,
+        bandits.DPSuccessiveElimination,
+        bandits.DPUCB,
+        bandits.DPHybridUCB,
+        bandits.DPSparseVectorElimination,
+        bandits.ModifiedDPSuccessiveElimination,
+        bandits.DPBestArm,
+        bandits.GuessAndDouble,
+    )
+}
+
+RULES: dict[str, type[stopping.StoppingRule]] = {
+    rule.key: rule
+    for rule in (
+        stopping.NAS,
+        stopping.DPNAS,
+        stopping.DPExponentialNAS,
+        stopping.EBStop,
+        stopping.EBGStop,
+    )
+}
+
+
+def make_policy(name: str, arms: Iterable[Arm], **options: Any) -> bandits.Policy:
+    """A registered policy by its short name.
+
+    >>> make_policy("ucb", ["A", "B"])
+    UCB(arms=['A', 'B'], low=0.0, high=1.0)
+    >>> make_policy("dp-sex", ["A", "B"])
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ArgumentError: policy must be one of dp-bai, dp-se, dp-se-modified, dp-se-svt, dp-ucb,
+    dp-ucb-hybrid, guess-and-double, se, ucb, got 'dp-sex'
+    """
+    kind: type[bandits.Policy] = _look_up("policy", name, POLICIES)
+    _check_options(name, kind, options)
+    return kind(arms, **options)
+
+
+def make_rule(name: str, **options: Any) -> stopping.StoppingRule:
+    """A registered stopping rule by its short name.
+
+    >>> make_rule("nas", alpha=0.1, beta=0.05, radius=1)
+    NAS(alpha=0.1, beta=0.05, radius=1, clip=False)
+    """
+    kind: type[stopping.StoppingRule] = _look_up("rule", name, RULES)
+    _check_options(name, kind, options)
+    return kind(**options)
+
+
+def register(kind: type[bandits.Policy] | type[stopping.StoppingRule]) -> None:
+    """Make a policy or rule of your own known by its `key`, so that it can be named, saved and loaded."""
+    table: dict[str, Any] = POLICIES if issubclass(kind, bandits.Policy) else RULES
+    if table.get(kind.key, kind) is not kind:
+        raise ArgumentError(f"key must be new, got {kind.key!r}, which is {table[kind.key].__name__}")
+    table[kind.key] = kind
+
+
+def _look_up(what: str, name: str, table: dict[str, Any]) -> Any:
+    if name not in table:
+        raise ArgumentError(f"{what} must be one of {', '.join(sorted(table))}, got {name!r}")
+    return table[name]
+
+
+def _check_options(name: str, kind: type, options: dict[str, Any]) -> None:
+    known = inspect.signature(kind).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+        return
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise ArgumentError(f"{name} has no option {unknown[0]!r}; its options are {', '.join(known)}")
+    needed = [key for key, parameter in known.items() if parameter.default is parameter.empty and key != "arms"]
+    missing = [key for key in needed if key not in options]
+    if missing:
+        raise ArgumentError(f"{name} needs the option {missing[0]!r}; its options are {', '.join(known)}")

@@ -1,0 +1,77 @@
+"""Saved states: versioned JSON, written atomically, checked before anything is built from it.
+
+A state file of a private object holds what the object holds: noise that is drawn but not used, and the
+exact totals of the epoch that is still open. It is as sensitive as the rewards themselves until that epoch
+closes. It is written readable for its owner only; keep it, and its backups, as you keep the rewards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from discreet._version import __version__
+from discreet.errors import StateError
+
+FORMAT = 1
+_WARNING = "sensitive: holds unreleased totals and unused noise; load it once and go on from there"
+
+
+def write(path: str | os.PathLike[str], kind: str, body: dict[str, Any]) -> None:
+    """Write a state so that a crash leaves the old file or the new one, never a torn one."""
+    document = {"discreet": FORMAT, "kind": kind, "made_by": __version__, "warning": _WARNING, "body": body}
+    document["sha256"] = _digest(document)
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(document, file, allow_nan=False)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(target.parent)
+
+
+def read(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
+    """The body of a state file, after every check that needs no object."""
+    try:
+        document = json.loads(Path(path).read_bytes())
+    except ValueError as error:
+        raise StateError(f"{path} is not a whole JSON file ({error}); it may be truncated, restore a backup") from error
+    if not isinstance(document, dict) or not isinstance(document.get("discreet"), int):
+        raise StateError(f"{path} is not a state of discreet")
+    if document["discreet"] > FORMAT:
+        raise StateError(
+            f"{path} has format {document['discreet']}, written by discreet {document.get('made_by')}; this is "
+            f"discreet {__version__}, which reads formats up to {FORMAT}: upgrade discreet"
+        )
+    if document.pop("sha256", None) != _digest(document):
+        raise StateError(f"{path} was changed after it was saved (its checksum does not match); restore a backup")
+    if document["kind"] != kind:
+        raise StateError(f"{path} holds a {document['kind']}, not a {kind}")
+    body: dict[str, Any] = document["body"]
+    return body
+
+
+def _digest(document: dict[str, Any]) -> str:
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system lets a folder be opened."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

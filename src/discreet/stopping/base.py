@@ -1,0 +1,296 @@
+"""What all stopping rules share: a stream in any shape goes in, one honest result comes out."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import checks, state
+from discreet.errors import ArgumentError, FinishedError, StateError
+from discreet.grid import CHUNK, Grid
+from discreet.guard import Guarded
+from discreet.noise import Noise, noise_state, restore_noise, rewind_noise
+from discreet.options import Configured
+from discreet.privacy import Privacy, Release, not_private, release_state, restore_release
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingResult:
+    """What a stopping rule says: an estimate with its promise, or that it was not reached.
+
+    When `reached`, |estimate - mean| <= alpha |mean| with probability at least 1 - beta, over the stream
+    and the noise. When not, `estimate` is None: never a number without a promise.
+    """
+
+    reached: bool
+    estimate: float | None
+    samples: int
+    alpha: float
+    beta: float
+    epsilon: float
+    reason: str
+    simulated: bool
+
+    def __str__(self) -> str:
+        if not self.reached:
+            return f"not reached after {self.samples:,} samples: {self.reason}"
+        private = "not private" if self.epsilon == float("inf") else f"epsilon = {self.epsilon:g}"
+        note = ", simulated" if self.simulated and self.epsilon < float("inf") else ""
+        return (
+            f"mean {self.estimate:.6g}, within {self.alpha:.0%} of the true mean with probability "
+            f"{1 - self.beta:g}, from {self.samples:,} samples ({private}{note})"
+        )
+
+
+class StoppingRule(Configured, Guarded, ABC):
+    """Reads i.i.d. samples of a declared range until their mean is known within a factor 1 +- alpha.
+
+    Give the range as `radius` (the paper's [-R, R]) or as `low` and `high`. `max_samples` ends a hopeless
+    stream, such as one of mean 0. `clip` moves samples into the range instead of refusing them.
+
+    Feed numbers, arrays, or iterables of either: the answer does not depend on how the stream is cut.
+    A subclass writes `_absorb` (samples in grid units) and its formulas.
+    """
+
+    key: ClassVar[str]
+    noise: Noise | None = None
+
+    def __init__(
+        self,
+        *,
+        alpha: float,
+        beta: float,
+        radius: float | None = None,
+        low: float | None = None,
+        high: float | None = None,
+        max_samples: int | None = None,
+        clip: bool = False,
+    ) -> None:
+        self.alpha = checks.fraction("alpha", alpha)
+        self.beta = checks.fraction("beta", beta)
+        self.radius, self.low, self.high = radius, low, high
+        self.grid = _grid(radius, low, high)
+        self.max_samples = None if max_samples is None else checks.whole("max_samples", max_samples)
+        self.clip = bool(clip)
+        self.samples = 0
+        self._halted = False
+        self._estimate: float | None = None
+        self._ledger: list[Release] = []
+        self._guard()
+
+    # ------------------------------------------------------------------ feeding
+
+    def run(self, stream: Any) -> StoppingResult:
+        """Read a stream until the rule halts, the cap is reached, or the stream ends."""
+        self.feed(stream)
+        return self.result
+
+    def feed(self, samples: Any) -> bool:
+        """Take one number, an array, or any iterable of either; True when the rule has halted.
+
+        An array is taken whole or refused whole. What lies beyond the halting sample is not used, and not
+        read from an iterable.
+        """
+        self._same_process()
+        if self.finished:
+            raise FinishedError(f"this {self.key} has finished after {self.samples} samples; make a new one")
+        if isinstance(samples, np.ndarray) or hasattr(samples, "__array__"):
+            self._feed_array(samples)
+        elif isinstance(samples, Iterable) and not isinstance(samples, str | bytes | dict):
+            self._feed_items(iter(samples))
+        else:
+            self._advance(np.array([self.grid.encode(samples, self.clip)], dtype=np.float64))
+        return self._halted
+
+    def plan(self) -> int:
+        """How many samples to take before the next decision; 0 when there is nothing left to take."""
+        if self.finished:
+            return 0
+        need = self._until_test()
+        return need if self.max_samples is None else min(need, self.max_samples - self.samples)
+
+    def close(self, total: int) -> bool:
+        """Take the exact total, in grid units, of the `plan()` samples that were asked for."""
+        self._same_process()
+        count = self.plan()
+        if not count:
+            raise FinishedError(f"this {self.key} has finished after {self.samples} samples; make a new one")
+        total = checks.whole("total", total, at_least=0)
+        if total > count * self.grid.width:
+            raise ArgumentError(f"total must lie in [0, {count * self.grid.width}] for {count} samples, got {total}")
+        self._take(total, count)
+        return self._halted
+
+    def _feed_array(self, samples: Any) -> None:
+        values = self.grid.check_array(samples, self.clip)
+        for start in range(0, values.size, CHUNK):
+            self._advance(self.grid.encode_checked(values[start : start + CHUNK]))
+            if self.finished:
+                return
+
+    def _feed_items(self, items: Iterator[Any]) -> None:
+        """Gather single numbers up to the next decision, never beyond it: a live stream is not read ahead."""
+        pending: list[int] = []
+        want = min(self.plan(), CHUNK)
+        try:
+            for item in items:
+                if (isinstance(item, np.ndarray) and item.ndim) or isinstance(item, list | tuple):
+                    self._advance(np.array(pending, dtype=np.float64))
+                    pending = []
+                    self._feed_array(item)
+                else:
+                    pending.append(self.grid.encode(item, self.clip))
+                    if len(pending) < want:
+                        continue
+                    self._advance(np.array(pending, dtype=np.float64))
+                    pending = []
+                if self.finished:
+                    return
+                want = min(self.plan(), CHUNK)
+        finally:
+            # Good samples before a bad one count; the stream has given them away.
+            if pending:
+                self._advance(np.array(pending, dtype=np.float64))
+
+    def _advance(self, units: Floats) -> None:
+        """Absorb samples up to the cap."""
+        if self.max_samples is not None:
+            units = units[: self.max_samples - self.samples]
+        if units.size:
+            self._absorb(units)
+
+    # ------------------------------------------------------------------ what a rule writes
+
+    @abstractmethod
+    def _absorb(self, units: Floats) -> None:
+        """Take samples (whole numbers of grid units), counting `samples`; halt where the rule says so."""
+
+    def _take(self, total: int, count: int) -> None:
+        """Take `count` samples by their total; rules that decide at every sample get one at a time."""
+        self._absorb(np.array([total], dtype=np.float64))
+
+    def _until_test(self) -> int:
+        """Samples until the next decision."""
+        return 1
+
+    def _progress(self) -> dict[str, Any]:
+        """What the rule itself must remember in a saved state."""
+        return {}
+
+    def _restore(self, progress: dict[str, Any]) -> None:
+        """Go on from what `_progress` gave."""
+
+    # ------------------------------------------------------------------ what anybody may read
+
+    @property
+    def halted(self) -> bool:
+        """True when the rule has reached its promise."""
+        return self._halted
+
+    @property
+    def finished(self) -> bool:
+        """True when the rule has halted or its cap is reached."""
+        return self._halted or (self.max_samples is not None and self.samples >= self.max_samples)
+
+    @property
+    def result(self) -> StoppingResult:
+        """Where the rule stands now."""
+        if self._halted:
+            reason = "the rule halted"
+        elif self.finished:
+            reason = f"the cap of {self.max_samples:,} samples was reached"
+        else:
+            reason = "the stream ended before the rule could halt; feed more"
+        return StoppingResult(
+            self._halted, self._estimate, self.samples, self.alpha, self.beta, self.privacy.epsilon, reason,
+            self.simulated,
+        )  # fmt: skip
+
+    @property
+    def simulated(self) -> bool:
+        """True when seeded noise, or no noise at all, is used: nothing here is private."""
+        return self.noise is None or self.noise.simulated
+
+    @property
+    def privacy(self) -> Privacy:
+        """What is promised, about which unit, and why."""
+        return not_private()
+
+    @property
+    def ledger(self) -> tuple[Release, ...]:
+        """Everything that was released so far, in order."""
+        return tuple(self._ledger)
+
+    # ------------------------------------------------------------------ saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save to a file, atomically. It is as sensitive as the samples (see `discreet.state`)."""
+        self._same_process()
+        state.write(path, "stopping rule", self.state())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The rule that was saved in a file."""
+        rule = rule_from_state(state.read(path, "stopping rule"))
+        if not isinstance(rule, cls):
+            raise StateError(f"{path} holds a {type(rule).__name__}, not a {cls.__name__}")
+        return rule
+
+    def state(self) -> dict[str, Any]:
+        """Everything needed to go on elsewhere, as JSON values."""
+        return {
+            "rule": self.key,
+            "options": self.options(),
+            "noise": None if self.noise is None else noise_state(self.noise),
+            "samples": self.samples,
+            "halted": self._halted,
+            "estimate": self._estimate,
+            "ledger": [release_state(entry) for entry in self._ledger],
+            "progress": self._progress(),
+        }
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Put a saved state into a freshly built rule of the same options."""
+        self.samples = int(saved["samples"])
+        self._halted = bool(saved["halted"])
+        self._estimate = saved["estimate"]
+        self._ledger = [restore_release(entry) for entry in saved["ledger"]]
+        self._restore(saved["progress"])
+
+
+def rule_from_state(saved: dict[str, Any]) -> StoppingRule:
+    """Rebuild a rule; all or nothing."""
+    from discreet.registry import RULES  # noqa: PLC0415  (the registry knows the rules, not they it)
+
+    try:
+        if saved["rule"] not in RULES:
+            raise StateError(f"the state holds a rule {saved['rule']!r} that is not registered here")
+        options = dict(saved["options"])
+        if saved["noise"] is not None:
+            options["noise"] = restore_noise(saved["noise"])
+        rule: StoppingRule = RULES[saved["rule"]](**options)
+        rule.restore(saved)
+        if rule.noise is not None:
+            rewind_noise(rule.noise, saved["noise"])  # building the rule drew from it
+    except (KeyError, TypeError, IndexError, AttributeError, ArgumentError) as error:
+        raise StateError(f"the state does not describe a stopping rule: {error!r}") from error
+    return rule
+
+
+def _grid(radius: float | None, low: float | None, high: float | None) -> Grid:
+    if radius is not None:
+        if low is not None or high is not None:
+            raise ArgumentError(f"give radius, or low and high, not both; got radius={radius!r}")
+        bound = checks.positive("radius", radius)
+        return Grid(-bound, bound)
+    if low is None or high is None:
+        raise ArgumentError(f"give the samples' range as radius, or as low and high; got low={low!r}, high={high!r}")
+    return Grid(low, high)

@@ -1,0 +1,5 @@
+"""Tools to check privacy exactly, for discreet's own tests and for policies of your own."""
+
+from discreet.testing.exact import ScriptedNoise, coarse_grid, output_probabilities, worst_loss
+
+__all__ = ["ScriptedNoise", "coarse_grid", "output_probabilities", "worst_loss"]

@@ -1,0 +1,43 @@
+"""One small, quick example of every registered policy and rule, for the contract suites."""
+
+import inspect
+
+import discreet
+
+OPTIONS = {"epsilon": 1.0, "horizon": 3000, "beta": 0.1, "max_pulls": 3000}
+EASY = (0.95, 0.05)
+
+
+def policy(name, arms=("A", "B"), noise=None, **options):
+    kind = discreet.POLICIES[name]
+    known = inspect.signature(kind).parameters
+    chosen = {key: value for key, value in OPTIONS.items() if key in known}
+    if name == "guess-and-double":
+        chosen = {"policy": "dp-se", "epsilon": 1.0, "first_guess": 4096}
+    if noise is not None and is_private(name):
+        chosen["noise"] = noise
+    return discreet.make_policy(name, arms, **{**chosen, **options})
+
+
+def is_private(name):
+    table = discreet.POLICIES if name in discreet.POLICIES else discreet.RULES
+    return "noise" in inspect.signature(table[name]).parameters
+
+
+def rule(name, noise=None, **options):
+    chosen = {"alpha": 0.5, "beta": 0.1, "low": 0.0, "high": 1.0}
+    if is_private(name):
+        chosen["epsilon"] = 2.0
+        if noise is not None:
+            chosen["noise"] = noise
+    if "radius" in options:
+        del chosen["low"], chosen["high"]
+    return discreet.make_rule(name, **{**chosen, **options})
+
+
+def fill(plan, width, means=EASY, arms=("A", "B")):
+    """Totals of a plan when every arm pays its mean."""
+    if not plan.learns:
+        return None
+    mean = dict(zip(arms, means, strict=True))
+    return {arm: round(count * mean[arm] * width) for arm, count in plan.pulls.items()}

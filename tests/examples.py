@@ -4,7 +4,8 @@ import inspect
 
 import discreet
 
-OPTIONS = {"epsilon": 1.0, "horizon": 3000, "beta": 0.1, "max_pulls": 3000}
+OPTIONS = {"epsilon": 1.0, "horizon": 200_000, "beta": 0.1, "max_pulls": 200_000}
+STEPWISE = ("ucb", "dp-ucb", "dp-ucb-hybrid")  # a decision a pull: short horizons keep their tests quick
 EASY = (0.95, 0.05)
 
 
@@ -12,8 +13,10 @@ def policy(name, arms=("A", "B"), noise=None, **options):
     kind = discreet.POLICIES[name]
     known = inspect.signature(kind).parameters
     chosen = {key: value for key, value in OPTIONS.items() if key in known}
+    if name in STEPWISE:
+        chosen["horizon"] = 2000
     if name == "guess-and-double":
-        chosen = {"policy": "dp-se", "epsilon": 1.0, "first_guess": 4096}
+        chosen = {"policy": "dp-se", "epsilon": 1.0, "first_guess": 2**18}
     if noise is not None and is_private(name):
         chosen["noise"] = noise
     return discreet.make_policy(name, arms, **{**chosen, **options})

@@ -116,7 +116,8 @@ class Bandit(Guarded):
                 return self._deal()
             wanted = checks.whole("n", n)
             tickets = [self._deal()]
-            while len(tickets) < wanted and (self._queue or self._refill() or self.waiting == "serve"):
+            more_to_serve = self.waiting == "serve" and self._learns
+            while len(tickets) < wanted and (self._queue or self._refill() or more_to_serve):
                 tickets.append(self._deal())
             return tickets
 
@@ -330,10 +331,12 @@ class Bandit(Guarded):
     def load(cls, path: str | os.PathLike[str]) -> Bandit:
         """The bandit that was saved in a file: same tickets, same noise, same open epoch."""
         saved = state.read(path, "bandit")
-        policy = policy_from_state(saved["policy"])
         try:
+            policy = policy_from_state(saved["policy"])
             bandit = cls(policy, saved["default_reward"], saved["clip"], saved["waiting"])
             bandit._restore(saved)
+        except StateError:
+            raise
         except (KeyError, TypeError, ValueError, zlib.error) as error:
             raise StateError(f"{path} does not describe a bandit: {error!r}") from error
         return bandit

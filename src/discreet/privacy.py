@@ -55,17 +55,15 @@ def not_private(reason: str = "no noise is added") -> Privacy:
 class Release:
     """One entry of the ledger: something computed from rewards left the private side.
 
-    It covers the rewards number `first` to `last` of each arm in `arms` (for a stopping rule: of the
-    stream), costs `epsilon` for each of these rewards, and carries noise of scale `scale`. `value` and
-    `scale` are in the rewards' own unit (`value` is None where only a decision was released, `units` the
-    exact integer that was released).
+    It covers the rewards number `first` to `last` of an arm for each (arm, first, last) in `spans` (a
+    stopping rule's one stream has the name None), costs `epsilon` for each of these rewards, and carries
+    noise of scale `scale`. `value` and `scale` are in the rewards' own unit; `value` is None where only a
+    decision was released, and `units` is the integer that was released.
     """
 
     epoch: int
     what: str
-    arms: tuple[Arm, ...]
-    first: int
-    last: int
+    spans: tuple[tuple[Arm, int, int], ...]
     value: float | None
     units: int | None
     scale: float
@@ -73,16 +71,26 @@ class Release:
     simulated: bool
 
     @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms whose rewards are in it."""
+        return tuple(arm for arm, _, _ in self.spans)
+
+    @property
+    def count(self) -> int:
+        """How many rewards are in it."""
+        return sum(last - first + 1 for _, first, last in self.spans)
+
+    @property
     def mean(self) -> float | None:
         """The released total divided by the number of rewards in it."""
-        return None if self.value is None else self.value / (self.last - self.first + 1)
+        return None if self.value is None else self.value / self.count
 
 
 def release_state(entry: Release) -> dict[str, Any]:
     """A ledger entry as JSON."""
-    return {**asdict(entry), "arms": list(entry.arms)}
+    return {**asdict(entry), "spans": [list(span) for span in entry.spans]}
 
 
 def restore_release(state: dict[str, Any]) -> Release:
     """The ledger entry that `release_state` wrote."""
-    return Release(**{**state, "arms": tuple(state["arms"])})
+    return Release(**{**state, "spans": tuple((arm, int(first), int(last)) for arm, first, last in state["spans"])})

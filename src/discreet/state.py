@@ -56,14 +56,16 @@ def read(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
         )
     if document.pop("sha256", None) != _digest(document):
         raise StateError(f"{path} was changed after it was saved (its checksum does not match); restore a backup")
-    if document["kind"] != kind:
-        raise StateError(f"{path} holds a {document['kind']}, not a {kind}")
-    body: dict[str, Any] = document["body"]
+    if document.get("kind") != kind:
+        raise StateError(f"{path} holds a {document.get('kind')}, not a {kind}")
+    body = document.get("body")
+    if not isinstance(body, dict):
+        raise StateError(f"{path} has no body")
     return body
 
 
 def _digest(document: dict[str, Any]) -> str:
-    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -161,13 +161,10 @@ class Policy(Configured, Guarded, ABC):
         self, what: str, arms: list[int], *, count: int, scale: float, epsilon: float, units: int | None = None
     ) -> Release:
         """Write a release of the last `count` rewards of these arms; `units` and `scale` are in grid units."""
-        last = self._pulls[arms[0]]
         entry = Release(
             epoch=self.epoch,
             what=what,
-            arms=tuple(self.arms[number] for number in arms),
-            first=last - count + 1,
-            last=last,
+            spans=tuple((self.arms[arm], self._pulls[arm] - count + 1, self._pulls[arm]) for arm in arms),
             value=None if units is None else self.grid.mean(units, count) * count,
             units=units,
             scale=scale * self.grid.step,

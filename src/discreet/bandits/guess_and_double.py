@@ -101,8 +101,8 @@ class GuessAndDouble(Policy):
         entries = self._inner.ledger
         del self._ledger[len(self._ledger) - (self._copied - fresh) :]
         for entry in entries[fresh:]:
-            start = self._offset[entry.arms[0]]
-            self._ledger.append(replace(entry, epoch=self.epoch, first=entry.first + start, last=entry.last + start))
+            spans = ((arm, self._offset[arm] + first, self._offset[arm] + last) for arm, first, last in entry.spans)
+            self._ledger.append(replace(entry, epoch=self.epoch, spans=tuple(spans)))
         self._copied = len(entries)
 
     def _progress(self) -> dict[str, Any]:

@@ -114,7 +114,8 @@ class DPNAS(NAS):
         self._ledger = [self._entry(what, last, None, None, self.sigma1)]
 
     def _entry(self, what: str, last: int, value: float | None, units: int | None, scale: float) -> Release:
-        return Release(self._sparse.tests, what, (), 1, last, value, units, scale, self.epsilon / 2, self.simulated)
+        spans = ((None, 1, last),)
+        return Release(self._sparse.tests, what, spans, value, units, scale, self.epsilon / 2, self.simulated)
 
     @property
     def privacy(self) -> Privacy:

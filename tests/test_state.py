@@ -1,0 +1,231 @@
+"""Saved states: the same noise, the same tickets, and clear errors for files that are not whole."""
+
+import json
+import multiprocessing
+import os
+import stat
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet import Bandit, PrivacyError, SimulatedNoise, StateError, Told
+from discreet.state import FORMAT
+from tests import examples
+
+
+def some_bandit(noise=None, told=7):
+    policy = discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000, noise=noise)
+    bandit = Bandit(policy, default_reward=0.0, seed=1)
+    tickets = bandit.ask(20)
+    bandit.tell(tickets[:told], [1.0] * told)
+    return bandit, tickets
+
+
+def test_the_issue_lines_run_as_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    policy = discreet.DPSuccessiveElimination(arms=["A", "B", "C"], epsilon=0.5, horizon=1_000_000)
+    bandit = discreet.Bandit(policy)
+    ticket = bandit.ask()
+    bandit.tell(ticket, 1.0)
+    bandit.save("state.json")
+    bandit = discreet.Bandit.load("state.json")
+    assert policy.privacy.epsilon == 0.5
+    assert policy.ledger == ()
+    assert bandit.best_arm is None
+
+
+def test_open_tickets_survive(tmp_path):
+    bandit, tickets = some_bandit()
+    bandit.save(tmp_path / "state.json")
+    again = Bandit.load(tmp_path / "state.json")
+    assert again.outstanding == 13
+    assert again.tell(tickets[0], 1.0) is Told.DUPLICATE
+    assert again.tell(tickets[10].id, 1.0) is Told.COUNTED
+    assert again.ask().number == 20
+    assert again._state()["policy"] == bandit._state()["policy"]
+
+
+def test_a_block_that_was_begun_is_finished_after_loading(tmp_path):
+    policy = discreet.DPSuccessiveElimination(list("ABCDE"), epsilon=1.0, horizon=10**6)
+    bandit = Bandit(policy)
+    arms = [ticket.arm for ticket in bandit.ask(13)]
+    bandit.save(tmp_path / "state.json")
+    again = Bandit.load(tmp_path / "state.json")
+    arms += [ticket.arm for ticket in again.ask(12)]
+    assert all(sorted(arms[i : i + 5]) == list("ABCDE") for i in range(0, 25, 5))
+
+
+@pytest.mark.parametrize("waiting", ["refuse", "serve"])
+def test_the_whole_run_survives_any_number_of_reloads(tmp_path, waiting):
+    path = tmp_path / "state.json"
+    policy = examples.policy("dp-se", noise=SimulatedNoise(1), horizon=20_000)
+    bandit = Bandit(policy, waiting=waiting, seed=3)
+    asked = 0
+    while not bandit.finished:
+        tickets = bandit.ask(997)
+        asked += len(tickets)
+        bandit.save(path)
+        bandit = Bandit.load(path)
+        bandit.tell(tickets, [float(ticket.arm == "A") for ticket in tickets])
+    assert bandit.best_arm == "A"
+    assert sum(bandit.pulls.values()) == 20_000
+    assert asked >= 20_000
+
+
+def test_a_restored_bandit_releases_with_the_noise_that_was_drawn(tmp_path):
+    bandit, tickets = some_bandit(told=0)
+    bandit.save(tmp_path / "state.json")
+    rest = bandit.ask(10**6)
+    copies = [Bandit.load(tmp_path / "state.json") for _ in range(2)]
+    ledgers = []
+    for one in (bandit, *copies):
+        if one is not bandit:
+            assert len(one.ask(10**6)) == len(rest)
+        one.tell(tickets, [1.0] * 20)
+        one.expire()
+        ledgers.append([entry.units for entry in one.policy.ledger])
+    # The arms are dealt afresh, so the tickets of the copies differ; the first 20 are the same.
+    assert ledgers[0] == ledgers[1] == ledgers[2]
+    assert len(ledgers[0]) == 2
+
+
+def test_the_file_is_private_to_its_owner_and_says_that_it_is_sensitive(tmp_path):
+    bandit, _ = some_bandit()
+    bandit.save(tmp_path / "state.json")
+    assert stat.S_IMODE(os.stat(tmp_path / "state.json").st_mode) == 0o600
+    assert "sensitive" in json.loads((tmp_path / "state.json").read_text())["warning"]
+    assert os.listdir(tmp_path) == ["state.json"]
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_a_truncated_file_is_refused(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "truncated.json"
+    some_bandit(noise=SimulatedNoise(1))[0].save(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 1))])
+    with pytest.raises(StateError, match=r"truncated|not a state"):
+        Bandit.load(path)
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_an_edited_byte_is_noticed(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "edited.json"
+    some_bandit(noise=SimulatedNoise(1))[0].save(path)
+    whole = bytearray(path.read_bytes())
+    place = data.draw(st.integers(0, len(whole) - 1))
+    old = whole[place]
+    whole[place] = data.draw(st.integers(32, 126).filter(lambda byte: byte != old))
+    path.write_bytes(bytes(whole))
+    if json_equal(bytes(whole), path, place, old):
+        return  # white space between tokens carries nothing
+    with pytest.raises(StateError):
+        Bandit.load(path)
+
+
+def json_equal(edited, path, place, old):
+    original = bytearray(edited)
+    original[place] = old
+    try:
+        return json.loads(edited) == json.loads(bytes(original))
+    except ValueError:
+        return False
+
+
+def rewrite(path, change):
+    """Edit a state and seal it again, as a newer or careless program would."""
+    from discreet.state import _digest
+
+    document = json.loads(path.read_text())
+    del document["sha256"]
+    change(document)
+    document["sha256"] = _digest(document)
+    path.write_text(json.dumps(document))
+
+
+def test_a_newer_format_is_named(tmp_path):
+    path = tmp_path / "state.json"
+    some_bandit()[0].save(path)
+    rewrite(path, lambda document: document.update(discreet=FORMAT + 1, made_by="9.9"))
+    with pytest.raises(StateError, match=r"format 2, written by discreet 9\.9.*upgrade discreet"):
+        Bandit.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document["body"].pop("policy"),
+        lambda document: document["body"].pop("sums"),
+        lambda document: document["body"].update(status="????"),
+        lambda document: document["body"].update(dealt=[1]),
+        lambda document: document["body"]["policy"].update(policy="unheard-of"),
+        lambda document: document["body"]["policy"]["options"].update(epsilon=-1),
+        lambda document: document["body"]["policy"]["options"].update(surprise=1),
+        lambda document: document["body"]["policy"].pop("progress"),
+        lambda document: document["body"]["policy"]["progress"].pop("laplace"),
+        lambda document: document["body"]["policy"]["noise"].update(source="dice"),
+        lambda document: document.update(body=[]),
+    ],
+)
+def test_a_state_that_does_not_describe_a_bandit_is_refused(tmp_path, change):
+    path = tmp_path / "state.json"
+    some_bandit()[0].save(path)
+    rewrite(path, change)
+    with pytest.raises(StateError):
+        Bandit.load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"3", b"\xff\xfe", b'{"discreet": "1"}'])
+def test_other_files_are_refused(tmp_path, content):
+    path = tmp_path / "state.json"
+    path.write_bytes(content)
+    with pytest.raises(StateError):
+        Bandit.load(path)
+
+
+def test_kinds_are_not_confused(tmp_path):
+    path = tmp_path / "state.json"
+    examples.rule("nas").save(path)
+    with pytest.raises(StateError, match="holds a stopping rule, not a bandit"):
+        Bandit.load(path)
+    with pytest.raises(StateError, match="holds a NAS, not a DPNAS"):
+        discreet.DPNAS.load(path)
+    examples.policy("ucb").save(path)
+    with pytest.raises(StateError, match="holds a UCB, not a DPUCB"):
+        discreet.DPUCB.load(path)
+
+
+def test_a_failed_save_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch):
+    path = tmp_path / "state.json"
+    bandit, _ = some_bandit()
+    bandit.save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        bandit.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["state.json"]
+
+
+def _use_after_fork(bandit, ticket, queue):
+    try:
+        bandit.tell(ticket, 1.0)
+        queue.put("told")
+    except PrivacyError as error:
+        queue.put(str(error))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_private_bandit_refuses_to_go_on_in_a_forked_child():
+    bandit, tickets = some_bandit(told=0)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_use_after_fork, args=(bandit, tickets[0], queue))
+    child.start()
+    assert "forked process" in queue.get(timeout=60)
+    child.join()
+    assert bandit.tell(tickets[0], 1.0) is Told.COUNTED

@@ -1,0 +1,70 @@
+"""Slow statistical studies, for `make verify`: they print what they measured."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import discreet
+from discreet import SimulatedNoise
+from discreet.lab import play
+from discreet.noise import private_noise
+from tests.test_noise import p_value
+
+pytestmark = pytest.mark.study
+RUNS = 1000
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+@pytest.mark.parametrize(("alpha", "mean"), [(0.1, 0.3), (0.1, -0.1), (0.5, 0.02)])
+@pytest.mark.parametrize("distribution", ["two-point", "uniform"])
+def test_dp_exponential_nas_keeps_its_promise_at_a_small_beta(distribution, alpha, mean, epsilon):
+    """1,000 runs of Algorithm 2 at beta = 0.05, fed with exact totals or single samples, on [-1, 1]."""
+    beta, broken, unfinished, samples = 0.05, 0, 0, []
+    for run in range(RUNS):
+        rng = np.random.default_rng([run, 1])
+        rule = discreet.DPExponentialNAS(
+            epsilon=epsilon, alpha=alpha, beta=beta, radius=1.0, max_samples=2**40, noise=SimulatedNoise([run, 2])
+        )
+        while count := rule.plan():
+            if distribution == "two-point":
+                rule.close(int(rng.binomial(count, (1 + mean) / 2)) * rule.grid.width)
+            else:
+                rule.feed(rng.random(min(count, 2**16)) + (mean - 0.5))
+        result = rule.result
+        unfinished += not result.reached
+        samples.append(result.samples)
+        broken += result.reached and abs(result.estimate - mean) > alpha * abs(mean)
+    limit = stats.binom.ppf(1 - 1e-6, RUNS, beta)
+    print(
+        f"{distribution}, mean {mean}, alpha {alpha}, epsilon {epsilon}: {broken} of {RUNS} broke the promise "
+        f"(beta {beta}), {unfinished} unfinished, samples median {np.median(samples):,.0f} max {max(samples):,}"
+    )
+    assert unfinished == 0
+    assert broken <= limit
+
+
+def test_a_million_private_draws_have_the_exact_law():
+    draws = private_noise().draws(5.0, 1_000_000)
+    p = p_value(draws, 5.0)
+    print(f"chi-square p = {p:.3f}; one per cent off: {p_value(private_noise().draws(5.05, 1_000_000), 5.0):.2g}")
+    assert p > 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_dp_se_keeps_the_best_arm_and_its_pull_bound(epsilon):
+    """Lemma 4.2: with probability 1 - beta the best arm stays, and no arm exceeds its bound of pulls."""
+    beta, means = 0.1, np.array([0.7, 0.6, 0.5, 0.3])
+    gaps = means.max() - means
+    lost = over = 0
+    for run in range(RUNS):
+        policy = discreet.DPBestArm(range(4), epsilon=epsilon, beta=beta, noise=SimulatedNoise([run, 3]))
+        result = play(policy, means, np.random.default_rng([run, 4]))
+        lost += result.best_arm != 0
+        over += any(
+            pulls > math.log(4 * math.log2(2 / gap) / beta) * (1024 / gap**2 + 96 / (epsilon * gap))
+            for pulls, gap in zip(result.pulls[1:], gaps[1:], strict=True)
+        )
+    print(f"epsilon {epsilon}: best arm lost in {lost}, bound exceeded in {over} of {RUNS} runs (beta {beta})")
+    assert max(lost, over) <= stats.binom.ppf(1 - 1e-6, RUNS, beta)

@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import sys
 import threading
 from collections import Counter
 from random import Random
@@ -154,10 +155,10 @@ def test_once_settled_rewards_are_not_kept():
 def test_a_bad_reward_changes_nothing(bad):
     bandit = Bandit(dp_se(noise=SimulatedNoise(0)))
     ticket = bandit.ask()
-    before = bandit._state()
+    before = bandit._dump()
     with pytest.raises(ArgumentError, match="reward"):
         bandit.tell(ticket, bad)
-    assert bandit._state() == before
+    assert bandit._dump() == before
     assert bandit.tell(ticket, 1.0) is Told.COUNTED
 
 
@@ -165,7 +166,7 @@ def test_a_batch_is_all_or_nothing():
     bandit = Bandit(dp_se(noise=SimulatedNoise(0)))
     tickets = bandit.ask(3)
     stranger = Bandit(dp_se()).ask()
-    before = bandit._state()
+    before = bandit._dump()
     for batch, rewards in (
         (tickets, [1.0, 1.0, math.nan]),
         (tickets, [1.0, 1.0]),
@@ -174,7 +175,7 @@ def test_a_batch_is_all_or_nothing():
     ):
         with pytest.raises(discreet.DiscreetError):
             bandit.tell(batch, rewards)
-        assert bandit._state() == before
+        assert bandit._dump() == before
     assert bandit.tell(tickets, np.array([1, 0, 1], dtype=np.int8)) == [Told.COUNTED] * 3
 
 
@@ -191,7 +192,7 @@ def test_unknown_and_foreign_tickets_are_refused():
     for stranger in (foreign, foreign.id, "nonsense", f"{bandit._owner}-x", f"{bandit._owner}--1"):
         with pytest.raises(TicketError, match=r"not issued by this bandit|unknown"):
             bandit.tell(stranger, 1.0)
-    with pytest.raises(TicketError, match="unknown: this bandit has issued 1 tickets"):
+    with pytest.raises(TicketError, match="unknown: this bandit has 1 tickets"):
         bandit.tell(ticket._replace(number=5), 1.0)
     for nothing in (7, None, object()):
         with pytest.raises(TicketError, match="must be a Ticket"):
@@ -224,8 +225,61 @@ def test_a_private_bandit_is_not_copied_or_pickled():
 def test_repr_shows_no_total():
     bandit = Bandit(discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10**4))
     bandit.tell(bandit.ask(50), np.full(50, 0.123))
-    assert str(sum(bandit._sums)) not in repr(bandit)
+    assert all(str(total) not in repr(bandit) for total in (*bandit._sums, sum(bandit._sums)))
     assert "outstanding=0" in repr(bandit)
+
+
+def test_a_ticket_from_the_network_is_only_a_name():
+    bandit = Bandit(dp_se())
+    bandit.ask()
+    for nonsense in (f"{bandit._owner}-" + "9" * 5000, f"{bandit._owner}-٣", "-", ""):
+        with pytest.raises(TicketError):
+            bandit.tell(nonsense, 1.0)
+    ticket = bandit.ask()
+    for number in ("0", 0.5, None):
+        with pytest.raises(TicketError):
+            bandit.tell(ticket._replace(number=number), 1.0)
+    with pytest.raises(TicketError):
+        Bandit(dp_se(), default_reward=0.0).expire(5)
+
+
+def test_very_many_arms():
+    bandit = Bandit(dp_se(range(70_000), horizon=10**9))
+    tickets = bandit.ask(70_000)
+    assert len({ticket.arm for ticket in tickets}) == 70_000
+    assert bandit.tell(tickets[-1], 1.0) is Told.COUNTED
+
+
+def test_reading_the_policy_in_another_thread_disturbs_nothing():
+    policy = discreet.ModifiedDPSuccessiveElimination(
+        ["A", "B", "C"], epsilon=5.0, horizon=10**6, noise=SimulatedNoise(1)
+    )
+    bandit = Bandit(policy)
+    done, errors = threading.Event(), []
+
+    def watch():
+        try:
+            while not done.is_set():
+                assert policy.finished in (True, False)
+                assert policy.plan() is None or policy.plan().size > 0
+                repr(bandit), bandit.pulls, bandit.ledger
+        except Exception as error:
+            errors.append(error)
+
+    watcher = threading.Thread(target=watch)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        watcher.start()
+        for _ in range(3000):
+            ticket = bandit.ask()
+            bandit.tell(ticket, 0.5)
+    finally:
+        done.set()
+        watcher.join()
+        sys.setswitchinterval(interval)
+    assert not errors
+    assert sum(bandit.pulls.values()) == 3000
 
 
 def test_step_by_step_policies_give_one_ticket_at_a_time():

@@ -6,14 +6,17 @@ objects with a planted bug, and must fail.
 
 import math
 
+import numpy as np
 import pytest
 
 import discreet
 from discreet import AboveThreshold, BinaryTreeCounter, HybridCounter, LaplaceMechanism
 from discreet.noise import Reserve
 from discreet.testing import coarse_grid, worst_loss
+from tests import examples
 
 EPSILON = 2.0
+LARGE = 8.0  # keeps the several noises of composed mechanisms within a small reach
 TIGHT = 1e-9
 
 
@@ -75,30 +78,48 @@ def stepwise(name, rewards, epsilon=EPSILON, **options):
     return run
 
 
-def svt_elimination(name, test, totals):
-    """What a withdrawn variant says and releases at its given test, when it has not halted before."""
+def svt_elimination(name, test, above, more=0):
+    """What a withdrawn variant says and releases at its given test, when it has not halted before.
+
+    The spread of the totals is the threshold rounded down, plus `above`; neighbours differ by one in A's total.
+    """
 
     def run(noise):
         with coarse_grid():
-            policy = discreet.make_policy(name, ["A", "B"], epsilon=EPSILON, beta=0.9, noise=noise)
+            policy = discreet.make_policy(name, ["A", "B"], epsilon=LARGE, beta=0.9, noise=noise)
+        spread = math.floor(policy.halting_threshold(2**test, 2, test)) + above
         policy.plan()
         policy._sparse.tests = test - 1  # as if the tests before had all said no
-        policy._planned = None
+        policy._open = None
         policy.plan()
-        policy.close(dict(zip("AB", totals, strict=True)))
+        policy.close({"A": spread + 5 + more, "B": 5})
         return tuple((entry.what, entry.units) for entry in policy.ledger), policy.viable
 
     return run
 
 
-def stopping(name, samples):
-    """When a rule halts and what it then releases; the range [5, 6] makes halting likely at once."""
+def stopping(name, samples, low):
+    """When a rule halts and what it then releases; samples are counted from `low`, which puts tests near halting."""
 
     def run(noise):
         with coarse_grid():
-            rule = discreet.make_rule(name, epsilon=2 * EPSILON, alpha=0.99, beta=0.99, low=5, high=6, noise=noise)
-        result = rule.run(samples)
+            rule = discreet.make_rule(name, epsilon=LARGE, alpha=0.99, beta=0.99, low=low, high=low + 1, noise=noise)
+        result = rule.run(np.array(samples) + low)
         return result.samples, result.reached, rule.ledger[-1].units
+
+    return run
+
+
+def phases(name, first, second):
+    """Guess and double over two phases of one pull of each arm."""
+
+    def run(noise):
+        with coarse_grid():
+            policy = discreet.GuessAndDouble(["A", "B"], policy=name, epsilon=EPSILON, first_guess=4, noise=noise)
+            for total in (*first, *second):
+                (arm,) = policy.plan().pulls
+                policy.close({arm: total})
+        return tuple(entry.units for entry in policy.ledger)
 
     return run
 
@@ -121,17 +142,18 @@ CASES = {
         stepwise("dp-ucb-hybrid", [1, 0, 1, 1, 0, 1], 20.0), stepwise("dp-ucb-hybrid", [1, 0, 1, 0, 0, 1], 20.0),
         20.0, 0, 1, True,
     ),
+    "guess-and-double": (
+        phases("dp-ucb", (0, 1), (1, 1)), phases("dp-ucb", (0, 1), (0, 1)), EPSILON, 1, 1, False,
+    ),
     "dp-se-modified": (
-        svt_elimination("dp-se-modified", 7, (100, 22)), svt_elimination("dp-se-modified", 7, (100, 21)),
-        EPSILON, 3, 2, False,
+        svt_elimination("dp-se-modified", 7, 0), svt_elimination("dp-se-modified", 7, 0, more=1), LARGE, 1, 2, False,
     ),
     "dp-se-svt": (
-        svt_elimination("dp-se-svt", 10, (760, 34)), svt_elimination("dp-se-svt", 10, (760, 33)), EPSILON, 3, 2, False,
+        svt_elimination("dp-se-svt", 10, 0), svt_elimination("dp-se-svt", 10, 0, more=1), LARGE, 1, 2, False,
     ),
-    "dp-exp-nas": (
-        stopping("dp-exp-nas", [5, 6, 5, 6]), stopping("dp-exp-nas", [6, 6, 5, 6]), 2 * EPSILON, 2, 2, False,
-    ),
-    "dp-nas": (stopping("dp-nas", [5, 6]), stopping("dp-nas", [6, 6]), 2 * EPSILON, 3, 2, False),
+    "dp-exp-nas": (stopping("dp-exp-nas", [0, 1], 4), stopping("dp-exp-nas", [1, 1], 4), LARGE, 2, 2, False),
+    "dp-nas": (stopping("dp-nas", [0], 8), stopping("dp-nas", [1], 8), LARGE, 2, 2, False),
+    "dp-nas, second sample": (stopping("dp-nas", [0, 0], 4), stopping("dp-nas", [0, 1], 4), LARGE, 3, 2, False),
 }  # fmt: skip
 
 
@@ -197,8 +219,8 @@ def no_threshold_noise(monkeypatch):
     """AboveThreshold compares with the bare threshold."""
     honest = AboveThreshold.__init__
 
-    def init(self, sensitivity, epsilon, noise=None):
-        honest(self, sensitivity, epsilon, noise)
+    def init(self, sensitivity, epsilon, *rest):
+        honest(self, sensitivity, epsilon, *rest)
         self._threshold_noise = 0
 
     monkeypatch.setattr(AboveThreshold, "__init__", init)
@@ -207,6 +229,22 @@ def no_threshold_noise(monkeypatch):
 def no_query_noise(monkeypatch):
     """AboveThreshold perturbs the threshold only."""
     monkeypatch.setattr(Reserve, "take", lambda self: 0)
+
+
+def release_at_full_epsilon(monkeypatch):
+    """The Laplace half of a composition spends epsilon instead of epsilon/2."""
+    honest = LaplaceMechanism.__init__
+
+    def init(self, sensitivity, epsilon, noise=None):
+        honest(self, sensitivity, 2 * epsilon, noise)
+
+    monkeypatch.setattr(LaplaceMechanism, "__init__", init)
+
+
+def shared_query_noise(monkeypatch):
+    """One noise for all tests of a batch."""
+    honest = Reserve.take_many
+    monkeypatch.setattr(Reserve, "take_many", lambda self, count: np.full(count, honest(self, count)[0]))
 
 
 def first_pull_bare(monkeypatch):
@@ -224,25 +262,77 @@ def first_pull_bare(monkeypatch):
 
 BUGS = {
     halved_sensitivity: [
-        "laplace",
-        "sparse vector",
-        "tree",
-        "dp-se",
-        "dp-ucb",
-        "dp-se-modified",
-        "dp-exp-nas",
-        "dp-nas",
+        "laplace", "sparse vector", "tree", "dp-se", "dp-ucb", "dp-se-modified", "dp-se-svt", "dp-exp-nas", "dp-nas",
     ],
+    release_at_full_epsilon: ["laplace", "dp-se", "dp-nas", "dp-exp-nas", "dp-se-svt", "dp-se-modified"],
     shared_noise: ["dp-se", "tree"],
+    shared_query_noise: ["dp-nas, second sample"],
     natural_logarithm: ["tree"],
     hybrid_spends_twice: ["hybrid", "dp-ucb-hybrid"],
     no_threshold_noise: ["sparse vector, long"],
     no_query_noise: ["sparse vector", "dp-se", "dp-exp-nas"],
-    first_pull_bare: ["tree", "dp-ucb"],
-}
+    first_pull_bare: ["tree", "dp-ucb", "guess-and-double"],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("bug", "case"), [(bug, case) for bug, cases in BUGS.items() for case in cases])
 def test_planted_bugs_are_caught(monkeypatch, bug, case):
     bug(monkeypatch)
     assert loss(case) > CASES[case][2] + 1e-3
+
+
+# ---------------------------------------------------------------------- the scales of the proofs
+
+
+class Asked:
+    """Noise of zeros that remembers every scale it was asked for."""
+
+    simulated = True
+
+    def __init__(self):
+        self.scales = set()
+
+    def draws(self, scale, count):
+        self.scales.add(scale)
+        return np.zeros(count, dtype=np.int64)
+
+
+def scales_of(name):
+    """The scales that a rule or policy asks for in a short life, in units of one full reward over epsilon."""
+    noise = Asked()
+    if name in discreet.RULES:
+        made = examples.rule(name, noise=noise, epsilon=0.5)
+        made.feed(np.ones(300))
+    else:
+        options = {"preset": "mishra-thakurta-2015"} if name == "mishra-thakurta-2015" else {}
+        made = examples.policy("dp-ucb" if options else name, noise=noise, epsilon=0.5, **options)
+        for _ in range(8):
+            if plan := made.plan():
+                made.close({arm: count * made.grid.width for arm, count in plan.pulls.items()})
+    return {round(scale * 0.5 / made.grid.width, 9) for scale in noise.scales}
+
+
+@pytest.mark.parametrize(
+    ("name", "scales"),
+    [
+        ("dp-nas", {6, 2}),  # 3 d/(epsilon/2) for the tests, d/(epsilon/2) for the release
+        ("dp-exp-nas", {6, 2}),
+        ("dp-se-svt", {6, 2}),
+        ("dp-se-modified", {6, 2}),
+        ("dp-se", {1}),
+        ("dp-bai", {1}),
+        ("guess-and-double", {1}),
+        ("dp-ucb", {11}),  # floor(log2 2000) + 1 levels
+        ("mishra-thakurta-2015", {22}),  # and two arms
+        ("dp-ucb-hybrid", {2, 4}),  # blocks at epsilon/2; trees of one and of two levels at epsilon/2
+    ],
+)
+def test_every_noise_has_the_scale_of_the_proof(name, scales):
+    assert scales_of(name) == scales
+
+
+def test_the_scale_check_notices_a_sparse_vector_that_spends_epsilon(monkeypatch):
+    """Prefix sums move together, so this bug costs less than epsilon on tiny inputs; its scale shows."""
+    honest = AboveThreshold.__init__
+    monkeypatch.setattr(AboveThreshold, "__init__", lambda self, d, epsilon, *rest: honest(self, d, 2 * epsilon, *rest))
+    assert scales_of("dp-nas") == scales_of("dp-se-svt") == {3, 2}

@@ -30,8 +30,16 @@ def test_laplace_adds_each_draw_once():
     assert [mechanism.release(10), mechanism.release(10), mechanism.release(10)] == [17, 7, 11]
 
 
+def test_numpy_integers_are_taken_exactly():
+    mechanism = LaplaceMechanism(1, 1.0, silent())
+    values = [2**53, 2**53 + 1, 2**53 + 3]
+    assert [mechanism.release(np.int64(value)) for value in values] == values
+    with pytest.raises(ArgumentError, match="whole number"):
+        mechanism.release(2.0**60)
+
+
 def test_laplace_refuses_floats_that_are_not_whole():
-    with pytest.raises(ArgumentError, match="value must be a whole number"):
+    with pytest.raises(ArgumentError, match="value must be a whole number in"):
         LaplaceMechanism(1, 1.0, silent()).release(0.5)
 
 
@@ -68,7 +76,7 @@ def test_above_threshold_halts_once_and_erases():
     for attempt in (lambda: sparse.test(0, 0), lambda: sparse.first_above(np.array([1]))):
         with pytest.raises(FinishedError, match="halted"):
             attempt()
-    assert sparse.state() == {"threshold_noise": 0, "query_noise": [], "halted": True, "tests": 1}
+    assert sparse._state() == {"threshold_noise": 0, "query_noise": [], "halted": True, "tests": 1}
 
 
 @given(st.lists(st.integers(-30, 30), min_size=1, max_size=60), st.integers(0, 1000), st.integers(1, 10))
@@ -144,10 +152,10 @@ def test_a_full_tree_refuses_more_items_unchanged():
     counter = BinaryTreeCounter(3, 1, 1.0, silent())
     for _ in range(3):
         counter.add(1)
-    before = counter.state()
+    before = counter._state()
     with pytest.raises(FinishedError, match="3 items"):
         counter.add(1)
-    assert counter.state() == before
+    assert counter._state() == before
 
 
 @pytest.mark.parametrize("item", [-1, 6, 0.5, math.nan, "1"])
@@ -157,10 +165,10 @@ def test_a_full_tree_refuses_more_items_unchanged():
 def test_bad_items_change_nothing(make, item):
     counter = make()
     counter.add(5)
-    before = counter.state()
+    before = counter._state()
     with pytest.raises(ArgumentError, match="item"):
         counter.add(item)
-    assert counter.state() == before
+    assert counter._state() == before
 
 
 @given(items, st.integers(0, 100), st.data())
@@ -171,7 +179,7 @@ def test_counters_go_on_from_a_saved_state_with_the_same_noise(values, seed, dat
         for value in values[:cut]:
             counter.add(value)
         again = make(SimulatedNoise(seed + 1))
-        again.restore(counter.state())
+        again._restore(counter._state())
         assert again.total == counter.total
         if cut < len(values):
             assert again.add(values[cut]).units == counter.add(values[cut]).units

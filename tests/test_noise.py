@@ -104,20 +104,21 @@ def test_two_processes_draw_differently():
     assert runs[0].stdout != runs[1].stdout
 
 
-def _draw_in_child(queue):
-    queue.put(private_noise().draws(77777.0, 8).tolist())
+def _draw_in_child(noise, queue):
+    queue.put(noise.draws(77777.0, 8).tolist())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_child_forgets_the_pool_it_inherited():
-    private_noise().draws(77777.0, 1)  # fills a pool that a child would inherit
+@pytest.mark.parametrize("noise", [private_noise(), PrivateNoise()])
+def test_a_forked_child_forgets_the_pool_it_inherited(noise):
+    noise.draws(77777.0, 1)  # fills a pool that a child would inherit
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
-    children = [context.Process(target=_draw_in_child, args=(queue,)) for _ in range(2)]
+    children = [context.Process(target=_draw_in_child, args=(noise, queue)) for _ in range(2)]
     for child in children:
         child.start()
-    drawn = [queue.get(timeout=60) for _ in children] + [private_noise().draws(77777.0, 8).tolist()]
+    drawn = [queue.get(timeout=60) for _ in children] + [noise.draws(77777.0, 8).tolist()]
     for child in children:
         child.join()
     assert len({tuple(draws) for draws in drawn}) == 3

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import ArgumentError, FinishedError, PrivacyError, SimulatedNoise
-from discreet.stopping.base import rule_from_state
+from discreet.registry import rebuild
 from tests import examples
 
 NAMES = sorted(discreet.RULES)
@@ -112,11 +112,11 @@ class TestEveryRule:
     def test_nothing_is_taken_after_halting(self, name):
         rule = examples.rule(name, noise=SimulatedNoise(8))
         rule.run(STREAM)
-        before = rule.state()
+        before = rule._dump()
         for attempt in (lambda: rule.feed(1.0), lambda: rule.run(STREAM), lambda: rule.close(0)):
             with pytest.raises(FinishedError, match="has finished"):
                 attempt()
-        assert rule.state() == before
+        assert rule._dump() == before
 
     @pytest.mark.parametrize(
         "bad", [math.nan, math.inf, -0.5, 1.5, "x", None, 1j, np.array([0.5, math.nan]), np.array([0.1, 2.0]), {"a": 1}]
@@ -124,10 +124,10 @@ class TestEveryRule:
     def test_bad_samples_change_nothing(self, name, bad):
         rule = examples.rule(name, noise=SimulatedNoise(9))
         rule.feed(STREAM[:10])
-        before = rule.state()
+        before = rule._dump()
         with pytest.raises(ArgumentError):
             rule.feed(bad)
-        assert rule.state() == before
+        assert rule._dump() == before
 
     def test_good_samples_before_a_bad_one_in_a_stream_count(self, name):
         rule = examples.rule(name, noise=SimulatedNoise(10))
@@ -156,11 +156,11 @@ class TestEveryRule:
 
     def test_bad_totals_change_nothing(self, name):
         rule = examples.rule(name, noise=SimulatedNoise(12))
-        before = rule.state()
+        before = rule._dump()
         for bad in (-1, 10**12, 0.5, math.nan, "1", None):
             with pytest.raises(ArgumentError, match="total"):
                 rule.close(bad)
-        assert rule.state() == before
+        assert rule._dump() == before
 
     @settings(max_examples=10)
     @given(cut=st.integers(0, 400), seed=st.integers(0, 50))
@@ -168,14 +168,14 @@ class TestEveryRule:
         whole = examples.rule(name, noise=SimulatedNoise(seed)).run(STREAM)
         rule = examples.rule(name, noise=SimulatedNoise(seed))
         rule.feed(STREAM[: min(cut, whole.samples - 1)])
-        again = rule_from_state(through_json(rule.state()))
+        again = rebuild("stopping rule", through_json(rule._dump()))
         assert again.run(STREAM[min(cut, whole.samples - 1) :]) == whole
 
     def test_saving_and_loading_through_a_file(self, name, tmp_path):
         rule = examples.rule(name, noise=SimulatedNoise(13))
         rule.feed(STREAM[:37])
         rule.save(tmp_path / "rule.json")
-        assert type(rule).load(tmp_path / "rule.json").state() == rule.state()
+        assert type(rule).load(tmp_path / "rule.json")._dump() == rule._dump()
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - set(PRIVATE)))
@@ -241,7 +241,7 @@ def answers(name):
         rule.feed(STREAM[rule.samples])
         if rule.samples > 4000:
             break
-    saved = through_json(rule.state())
+    saved = through_json(rule._dump())
     saved["progress"]["sum"] = rule.grid.width * rule.samples  # high enough to halt at the next test
     saved["progress"]["sparse"]["threshold_noise"] = -(10**9)
-    return len({rule_from_state(saved).run(STREAM[:1]).estimate for _ in range(5)})
+    return len({rebuild("stopping rule", saved).run(STREAM[:1]).estimate for _ in range(5)})

@@ -5,12 +5,13 @@ import multiprocessing
 import os
 import stat
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet
-from discreet import Bandit, PrivacyError, SimulatedNoise, StateError, Told
+from discreet import Bandit, PrivacyError, SimulatedNoise, StateError, TicketError, Told
 from discreet.state import FORMAT
 from tests import examples
 
@@ -44,7 +45,7 @@ def test_open_tickets_survive(tmp_path):
     assert again.tell(tickets[0], 1.0) is Told.DUPLICATE
     assert again.tell(tickets[10].id, 1.0) is Told.COUNTED
     assert again.ask().number == 20
-    assert again._state()["policy"] == bandit._state()["policy"]
+    assert again._dump()["policy"] == bandit._dump()["policy"]
 
 
 def test_a_block_that_was_begun_is_finished_after_loading(tmp_path):
@@ -89,6 +90,103 @@ def test_a_restored_bandit_releases_with_the_noise_that_was_drawn(tmp_path):
     # The arms are dealt afresh, so the tickets of the copies differ; the first 20 are the same.
     assert ledgers[0] == ledgers[1] == ledgers[2]
     assert len(ledgers[0]) == 2
+
+
+def finish_epoch(bandit, reward):
+    tickets = bandit.ask(10**6)
+    bandit.tell(tickets, [reward] * len(tickets))
+    return [entry.units for entry in bandit.ledger]
+
+
+def test_a_crash_after_a_release_cannot_vary_it(tmp_path):
+    """Save in mid-epoch, close the epoch, crash, load: the release is there, and its noise meets no other data."""
+    path = tmp_path / "state.json"
+    bandit, _ = some_bandit(told=20)
+    bandit.save(path)
+    released = finish_epoch(bandit, 0.25)
+    again = Bandit.load(path)
+    assert [entry.units for entry in again.ledger] == released
+    assert again.policy.epoch == 1
+    assert again.outstanding == 0
+
+
+def test_a_crash_right_before_a_release_repeats_it_to_the_bit(tmp_path, monkeypatch):
+    path, snapshot = tmp_path / "state.json", tmp_path / "snapshot.json"
+    bandit, _ = some_bandit(told=20)
+    bandit.save(path)
+    honest = Bandit._close
+
+    def snap(self):
+        snapshot.write_bytes(path.read_bytes())  # what a crash at this moment would leave
+        honest(self)
+
+    monkeypatch.setattr(Bandit, "_close", snap)
+    released = finish_epoch(bandit, 0.25)
+    monkeypatch.setattr(Bandit, "_close", honest)
+    again = Bandit.load(snapshot)
+    assert [entry.units for entry in again.ledger] == released
+    assert again._dump()["policy"]["ledger"] == bandit._dump()["policy"]["ledger"]
+
+
+def test_nothing_is_released_when_the_file_cannot_be_written(tmp_path, monkeypatch):
+    path = tmp_path / "state.json"
+    bandit, _ = some_bandit(told=20)
+    bandit.save(path)
+    rest = bandit.ask(10**6)
+    bandit.tell(rest[:-1], [0.5] * (len(rest) - 1))
+    honest = os.replace
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        bandit.tell(rest[-1], 0.5)
+    assert bandit.ledger == ()
+    assert bandit.outstanding == 1
+    monkeypatch.setattr(os, "replace", honest)
+    assert bandit.tell(rest[-1], 0.5) is Told.COUNTED
+    assert len(bandit.ledger) == 2
+
+
+def test_tickets_handed_out_after_the_save_are_unknown_to_the_file(tmp_path):
+    path = tmp_path / "state.json"
+    bandit, tickets = some_bandit()
+    bandit.save(path)
+    lost = bandit.ask()
+    again = Bandit.load(path)
+    fresh = again.ask()
+    assert fresh.number == lost.number
+    assert fresh.id != lost.id
+    with pytest.raises(TicketError, match="ask again"):
+        again.tell(lost, 1.0)
+    assert again.tell(fresh, 1.0) is Told.COUNTED
+    assert again.tell(tickets[12], 1.0) is Told.COUNTED
+
+
+def test_a_saved_rule_keeps_its_file_up_to_date(tmp_path):
+    path = tmp_path / "rule.json"
+    rule = examples.rule("dp-exp-nas")
+    rule.save(path)
+    rule.feed(np.ones(7))  # tests at 2 and 4
+    assert discreet.DPExponentialNAS.load(path).ledger == rule.ledger
+    result = rule.run(np.ones(10**5))
+    assert result.reached
+    again = discreet.DPExponentialNAS.load(path)
+    assert again.result == result
+    assert again.finished
+
+
+def test_numpy_arguments_can_be_saved(tmp_path):
+    path = tmp_path / "state.json"
+    one = np.float32(1)
+    Bandit(examples.policy("dp-se", epsilon=one, low=np.int64(0), high=one), default_reward=np.float32(0)).save(path)
+    assert Bandit.load(path).default_reward == 0.0
+    discreet.NAS(alpha=np.float64(0.1), beta=0.1, radius=np.int64(1)).save(path)
+    discreet.GuessAndDouble(["A", "B"], policy="dp-se", epsilon=one).save(path)
+    assert discreet.GuessAndDouble.load(path).privacy.epsilon == 1.0
+
+
+def test_only_the_default_generator_can_be_saved(tmp_path):
+    noise = SimulatedNoise(np.random.Generator(np.random.MT19937(1)))
+    with pytest.raises(StateError, match="PCG64"):
+        examples.policy("dp-se", noise=noise).save(tmp_path / "state.json")
 
 
 def test_the_file_is_private_to_its_owner_and_says_that_it_is_sensitive(tmp_path):
@@ -161,7 +259,7 @@ def test_a_newer_format_is_named(tmp_path):
         lambda document: document["body"].pop("sums"),
         lambda document: document["body"].update(status="????"),
         lambda document: document["body"].update(dealt=[1]),
-        lambda document: document["body"]["policy"].update(policy="unheard-of"),
+        lambda document: document["body"]["policy"].update(name="unheard-of"),
         lambda document: document["body"]["policy"]["options"].update(epsilon=-1),
         lambda document: document["body"]["policy"]["options"].update(surprise=1),
         lambda document: document["body"]["policy"].pop("progress"),

@@ -92,8 +92,22 @@ def test_a_mean_too_small_for_the_grid_never_halts():
 
 
 def test_ranges_far_from_zero_do_not_overflow():
-    rule = NAS(alpha=1e-5, beta=0.1, low=1e8, high=1e8 + 1, max_samples=30_000)
-    assert not rule.run(np.full(30_000, 1e8 + 0.5)).reached or rule.result.estimate == pytest.approx(1e8 + 0.5)
+    """low/step is about 2^51 here: from the 2,048th sample on, 64 bits cannot hold the sum."""
+    low, alpha = 2e9, 2e-11  # halting needs a mean of h_t/alpha, which takes some ten thousand samples
+    xs = np.tile([low, low + 1], 20_000)
+    rule = NAS(alpha=alpha, beta=0.1, low=low, high=low + 1)
+
+    def halts(t):
+        h = 0.5 * math.sqrt(2 / t * math.log(4 * t**2 / 0.1))
+        return low + (t // 2) / t >= h * (1 + 1 / alpha)
+
+    expected = next(t for t in range(1, 40_001) if halts(t))
+    assert expected > 2048
+    result = rule.run(xs)
+    assert result.reached
+    assert abs(result.samples - expected) <= 2
+    hopeless = NAS(alpha=1e-12, beta=0.1, low=low, high=low + 1)
+    assert not hopeless.run(xs).reached
 
 
 def ebgstop_interval(times, growth):

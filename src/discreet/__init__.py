@@ -23,7 +23,7 @@ from discreet.bandits import (
     Policy,
     SuccessiveElimination,
 )
-from discreet.driver import Bandit, Ticket, Told
+from discreet.driver import Bandit
 from discreet.errors import (
     ArgumentError,
     DiscreetError,
@@ -47,6 +47,7 @@ from discreet.stopping import (
     StoppingResult,
     StoppingRule,
 )
+from discreet.tickets import Ticket, Told
 
 __all__ = [
     "DPNAS",

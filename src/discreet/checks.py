@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 from typing import Any
+
+import numpy as np
 
 from discreet.errors import ArgumentError
 
@@ -17,7 +20,10 @@ def real(name: str, value: Any) -> float:
     """
     if isinstance(value, bool) or not (isinstance(value, numbers.Real) or _is_numpy_scalar(value)):
         raise ArgumentError(f"{name} must be a number, got {value!r} of type {type(value).__name__}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
         raise ArgumentError(f"{name} must be a finite number, got {value!r}")
     return number
@@ -57,16 +63,34 @@ def whole(name: str, value: Any, at_least: int = 1) -> int:
     >>> whole("horizon", 5e7)
     50000000
     """
-    if isinstance(value, int) and not isinstance(value, bool):
-        number = value
+    if isinstance(value, numbers.Integral | np.integer) and not isinstance(value, bool):
+        number = operator.index(value)
     else:
         as_float = real(name, value)
-        if not as_float.is_integer():
+        if not as_float.is_integer() or abs(as_float) > 2**53:
             raise ArgumentError(f"{name} must be a whole number, got {value!r}")
         number = int(as_float)
+    if number >= 2**63:
+        raise ArgumentError(f"{name} must be below 2**63, got {value!r}")
     if number < at_least:
         raise ArgumentError(f"{name} must be at least {at_least}, got {value!r}")
     return number
+
+
+def secret(name: str, value: Any, low: int, high: int, remedy: str = "") -> int:
+    """A whole number in [low, high] computed from rewards: an error says all but the value.
+
+    >>> secret("total", 11.5, 0, 10)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ArgumentError: total must be a whole number in [0, 10]
+    """
+    whole_number = isinstance(value, numbers.Integral | np.integer) and not isinstance(value, bool)
+    if not whole_number and isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
+        value, whole_number = int(value), True
+    if not whole_number or not low <= operator.index(value) <= high:
+        raise ArgumentError(f"{name} must be a whole number in [{low}, {high}]{remedy}")
+    return operator.index(value)
 
 
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:

@@ -9,45 +9,19 @@ import threading
 import zlib
 from array import array
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
 from discreet import checks, state
-from discreet.bandits.base import Plan, Policy, policy_from_state
+from discreet.bandits.base import Plan, Policy
 from discreet.errors import ArgumentError, FinishedError, PrivacyError, StateError, TicketError, WaitingError
 from discreet.guard import Guarded
-from discreet.privacy import Arm
+from discreet.privacy import Arm, Privacy, Release
+from discreet.registry import rebuild
+from discreet.tickets import Dealer, Ticket, Told
 
 _OPEN, _TOLD, _EXTRA = 0, 1, 2
-_BLOCKS = 256  # permuted blocks that are dealt at a time
-
-
-class Ticket(NamedTuple):
-    """One pull that was handed out. `id` names it in a message, and `tell` takes it too."""
-
-    arm: Arm
-    number: int
-    epoch: int
-    owner: str
-
-    @property
-    def id(self) -> str:
-        """A name for this ticket that can travel."""
-        return f"{self.owner}-{self.number}"
-
-
-class Told(StrEnum):
-    """What became of a reward."""
-
-    COUNTED = "counted"
-    DUPLICATE = "duplicate"
-    """Told before; the first reward stands."""
-    LATE = "late"
-    """Its epoch has closed; the default reward was used."""
-    UNUSED = "unused"
-    """This pull does not decide anything, so its reward is not kept."""
 
 
 class Bandit(Guarded):
@@ -86,22 +60,23 @@ class Bandit(Guarded):
     ) -> None:
         if not isinstance(policy, Policy):
             raise ArgumentError(f"policy must be a discreet policy, got {policy!r}")
-        if getattr(policy, "_driven", False):
+        if policy._driven:
             raise PrivacyError("this policy already has a driver; two drivers would close the same epochs")
         self.policy = policy
-        self.default_reward = default_reward
         self._default = None if default_reward is None else policy.grid.encode(default_reward)
+        self.default_reward = None if default_reward is None else float(default_reward)
         self.clip = bool(clip)
         self.waiting = checks.choice("waiting", waiting, ("refuse", "serve"))
         self._random = np.random.default_rng(seed)
         self._owner = secrets.token_hex(8)
+        self._owners: dict[str, int] = {}  # names from before a reload, and how many tickets they cover
+        self._file: str | None = None
         self._lock = threading.RLock()
         self._start = self._unused = 0  # the epoch's first ticket number; its tickets that do not learn
-        self._arms = array("H")
-        self._queue: list[int] = []
-        self._begin_epoch()
-        policy._driven = True  # type: ignore[attr-defined]
+        self._arms = array("I")  # the arm of each ticket of the epoch
         self._guard()
+        self._begin_epoch()
+        policy._driven = True
 
     # ------------------------------------------------------------------ ask
 
@@ -117,39 +92,39 @@ class Bandit(Guarded):
             wanted = checks.whole("n", n)
             tickets = [self._deal()]
             more_to_serve = self.waiting == "serve" and self._learns
-            while len(tickets) < wanted and (self._queue or self._refill() or more_to_serve):
+            while len(tickets) < wanted and (more_to_serve or not self._dealer.empty):
                 tickets.append(self._deal())
             return tickets
 
     def _deal(self) -> Ticket:
-        if not self._queue and not self._refill():
-            plan = self._plan()
-            if not self._queue and not self._refill():
+        arm = self._dealer.deal()
+        if arm is None:
+            plan = self._next_plan()
+            arm = self._dealer.deal()
+            if arm is None:
                 return self._extra(plan)
-        arm = self._queue.pop()
-        number = self._start + len(self._arms)
-        if self._learns:
-            self._status.append(_OPEN)
-            self._arms.append(arm)
-        else:
-            number = self._start + self._unused
+        if not self._learns:
             self._unused += 1
-        self._dealt[arm] += 1
+            return Ticket(self._names[arm], self._issued - 1, self._epoch, self._owner)
+        return self._issue(arm, _OPEN)
+
+    def _issue(self, arm: int, status: int) -> Ticket:
+        number = self._start + len(self._arms)
+        self._arms.append(arm)
+        self._status.append(status)
         return Ticket(self._names[arm], number, self._epoch, self._owner)
 
-    def _plan(self) -> Plan:
-        """The open plan, opening the next epoch if the last one is complete."""
+    def _next_plan(self) -> Plan:
+        """The plan when all of its pulls are dealt: the open one, or the next if this one does not learn."""
         self._same_process()
         plan = self.policy.plan()
-        if plan is not None and not plan.learns and self._unused == plan.size > 0:
-            self.policy.close()
+        if plan is not None and not plan.learns:
+            self.policy._close_epoch(None)
             self._begin_epoch()
             plan = self.policy.plan()
         if plan is None:
             best = self.policy.best_arm
             raise FinishedError(f"there is nothing left to ask after {self.policy.time} pulls; best arm: {best!r}")
-        if not self._names:
-            self._begin_epoch()
         return plan
 
     def _extra(self, plan: Plan) -> Ticket:
@@ -159,28 +134,7 @@ class Bandit(Guarded):
                 f"all {plan.size} pulls of epoch {plan.epoch} are handed out and {self._missing} rewards are missing: "
                 "tell them, expire them, or make the Bandit with waiting='serve'"
             )
-        arm = int(self._random.integers(len(self._names)))
-        number = self._start + len(self._arms)
-        self._status.append(_EXTRA)
-        self._arms.append(arm)
-        return Ticket(self._names[arm], number, self._epoch, self._owner)
-
-    def _refill(self) -> bool:
-        """Deal the next blocks into the queue: each block is one pull of every arm that has some left."""
-        left = [planned - dealt for planned, dealt in zip(self._planned, self._dealt, strict=True)]
-        if not any(left):
-            return False
-        ahead = max(self._dealt)
-        behind = [
-            arm for arm, (dealt, rest) in enumerate(zip(self._dealt, left, strict=True)) if rest and dealt < ahead
-        ]
-        if behind:  # the rest of a block that was begun before a reload, or arms with more pulls than others
-            self._queue = self._random.permutation(behind).tolist()
-            return True
-        arms = [arm for arm, rest in enumerate(left) if rest]
-        blocks = min(_BLOCKS, *(left[arm] for arm in arms)) if len(arms) > 1 else min(_BLOCKS, left[arms[0]])
-        self._queue = self._random.permuted(np.tile(arms, (blocks, 1)), axis=1).ravel().tolist()
-        return True
+        return self._issue(int(self._random.integers(len(self._names))), _EXTRA)
 
     # ------------------------------------------------------------------ tell
 
@@ -217,22 +171,23 @@ class Bandit(Guarded):
             if tickets is None:
                 numbers = [self._start + place for place, status in enumerate(self._status) if status == _OPEN]
             else:
-                chosen = [tickets] if isinstance(tickets, Ticket | str) else list(tickets)
-                numbers = [self._number(ticket) for ticket in chosen]
+                several = isinstance(tickets, Sequence) and not isinstance(tickets, Ticket | str)
+                numbers = [self._number(ticket) for ticket in (tickets if several else [tickets])]
             return sum(self._count(number, self._default) is Told.COUNTED for number in numbers)
 
-    def _number(self, ticket: Ticket | str) -> int:
+    def _number(self, ticket: Any) -> int:
         if isinstance(ticket, Ticket):
             owner, number = ticket.owner, ticket.number
         elif isinstance(ticket, str):
             owner, _, digits = ticket.rpartition("-")
-            number = int(digits) if digits.isdecimal() else -1
+            number = int(digits) if digits.isdecimal() and len(digits) < 20 else -1
         else:
             raise TicketError(f"ticket must be a Ticket or its id, got {ticket!r}")
-        if owner != self._owner:
+        issued = self._issued if owner == self._owner else self._owners.get(owner)
+        if issued is None:
             raise TicketError(f"ticket {ticket!r} was not issued by this bandit; tell it to the one that issued it")
-        if not 0 <= number < self._issued:
-            raise TicketError(f"ticket {ticket!r} is unknown: this bandit has issued {self._issued} tickets so far")
+        if not isinstance(number, int) or not 0 <= number < issued:
+            raise TicketError(f"ticket {ticket!r} is unknown: this bandit has {issued} tickets of that name; ask again")
         return number
 
     def _count(self, number: int, units: int) -> Told:
@@ -245,31 +200,38 @@ class Bandit(Guarded):
         if status != _OPEN:
             return Told.DUPLICATE if status == _TOLD else Told.UNUSED
         self._same_process()
+        arm = self._arms[place]
         self._status[place] = _TOLD
-        self._sums[self._arms[place]] += units
+        self._sums[arm] += units
         self._missing -= 1
         if not self._missing:
+            try:
+                self._keep()  # ahead of the release: after a crash the file can only repeat it, never vary it
+            except BaseException:
+                self._status[place] = _OPEN
+                self._sums[arm] -= units
+                self._missing += 1
+                raise
             self._close()
         return Told.COUNTED
 
     def _close(self) -> None:
-        self.policy.close(dict(zip(self._names, self._sums, strict=True)))
+        """Every reward is in: release, and forget everything about this epoch."""
+        self.policy._close_epoch(dict(zip(self._names, self._sums, strict=True)))
         self._begin_epoch()
+        self._keep()
 
     def _begin_epoch(self) -> None:
-        """Take the policy's next plan; forget everything about the last epoch."""
         self._start = self._issued
         plan = self.policy.plan()
         self._epoch = plan.epoch if plan else self.policy.epoch + 1
         self._names = list(plan.pulls) if plan else []
-        self._planned = list(plan.pulls.values()) if plan else []
+        self._dealer = Dealer(list(plan.pulls.values()) if plan else [], self._random)
         self._learns = plan.learns if plan else False
         self._missing = plan.size if plan and plan.learns else 0
-        self._dealt = [0] * len(self._names)
         self._sums = [0] * len(self._names)
-        self._queue = []
         self._status = bytearray()
-        self._arms = array("H")
+        self._arms = array("I")
         self._unused = 0
 
     # ------------------------------------------------------------------ what anybody may read
@@ -285,17 +247,28 @@ class Bandit(Guarded):
         return self.policy.simulated
 
     @property
+    def privacy(self) -> Privacy:
+        """The policy's promise."""
+        return self.policy.privacy
+
+    @property
+    def ledger(self) -> tuple[Release, ...]:
+        """Everything that was released so far, in order."""
+        return self.policy.ledger
+
+    @property
     def best_arm(self) -> Arm:
         """The arm to prefer by what was released so far; None before the first release."""
         return self.policy.best_arm
 
     @property
     def pulls(self) -> dict[Arm, int]:
-        """How many tickets each arm has had, in closed epochs and in this one."""
+        """How many planned pulls each arm has had so far, those of the open epoch included."""
         with self._lock:
-            return self.policy.pulls | {
-                arm: self.policy.pulls[arm] + dealt for arm, dealt in zip(self._names, self._dealt, strict=True)
-            }
+            pulls = self.policy.pulls
+            for arm, dealt in zip(self._names, self._dealer.dealt, strict=True):
+                pulls[arm] += dealt
+            return pulls
 
     @property
     def outstanding(self) -> int:
@@ -318,56 +291,71 @@ class Bandit(Guarded):
     # ------------------------------------------------------------------ saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save policy, open tickets and open totals to a file, atomically.
+        """Save policy, open tickets and open totals to a file, atomically, and keep it up to date at every close.
 
-        While an epoch is open the file holds its exact totals and unused noise: it is as sensitive as the
-        rewards themselves. Load the newest file once, and go on with that one object.
+        From the first save of a private bandit on, the file is written before an epoch's totals are released
+        and again after, so that what was released can never be released differently after a crash. What a
+        crash can lose are tickets and rewards since the last save or close. While an epoch is open the file
+        holds its exact totals and unused noise: it is as sensitive as the rewards themselves. Go on with one
+        object only, and never from an older copy of the file.
         """
-        self._same_process()
         with self._lock:
-            state.write(path, "bandit", self._state())
+            state.write(path, "bandit", self._dump())
+            self._file = os.path.abspath(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Bandit:
-        """The bandit that was saved in a file: same tickets, same noise, same open epoch."""
+        """The bandit that was saved in a file: same tickets, same noise, same open epoch.
+
+        Tickets that were handed out after the file was written are unknown to it: ask again.
+        """
         saved = state.read(path, "bandit")
         try:
-            policy = policy_from_state(saved["policy"])
-            bandit = cls(policy, saved["default_reward"], saved["clip"], saved["waiting"])
-            bandit._restore(saved)
+            bandit = cls(rebuild("policy", saved["policy"]), saved["default_reward"], saved["clip"], saved["waiting"])
+            bandit._revive(saved)
         except StateError:
             raise
         except (KeyError, TypeError, ValueError, zlib.error) as error:
             raise StateError(f"{path} does not describe a bandit: {error!r}") from error
+        bandit._file = os.path.abspath(path)
+        if bandit._learns and not bandit._missing:
+            bandit._close()  # the program ended between writing the file and releasing
         return bandit
 
-    def _state(self) -> dict[str, Any]:
+    def _keep(self) -> None:
+        """Bring the file up to date, if there is one and something private is at stake."""
+        if self._file is not None and not self.simulated:
+            self.save(self._file)
+
+    def _dump(self) -> dict[str, Any]:
+        self._same_process()
         return {
-            "policy": self.policy.state(),
+            "policy": self.policy._dump(),
             "default_reward": self.default_reward,
             "clip": self.clip,
             "waiting": self.waiting,
-            "owner": self._owner,
+            "owners": {**self._owners, self._owner: self._issued},
             "start": self._start,
             "unused": self._unused,
-            "dealt": self._dealt,
+            "dealt": self._dealer.dealt,
             "sums": self._sums,
             "missing": self._missing,
             "status": _pack(bytes(self._status)),
-            "arms": _pack(np.array(self._arms, dtype="<u2").tobytes()),
+            "arms": _pack(np.array(self._arms, dtype="<u4").tobytes()),
         }
 
-    def _restore(self, saved: dict[str, Any]) -> None:
-        self._owner = str(saved["owner"])
+    def _revive(self, saved: dict[str, Any]) -> None:
+        self._owners = {str(owner): int(issued) for owner, issued in saved["owners"].items()}
         self._start = int(saved["start"])
         self._unused = int(saved["unused"])
-        self._dealt = [int(count) for count in saved["dealt"]]
+        self._dealer.dealt = [int(count) for count in saved["dealt"]]
         self._sums = [int(total) for total in saved["sums"]]
         self._missing = int(saved["missing"])
         self._status = bytearray(_unpack(saved["status"]))
-        self._arms = array("H", np.frombuffer(_unpack(saved["arms"]), dtype="<u2").astype(np.uint16).tolist())
-        if not len(self._dealt) == len(self._sums) == len(self._names) or len(self._arms) != len(self._status):
-            raise StateError("the state's epoch does not fit its policy's plan")
+        self._arms = array("I", np.frombuffer(_unpack(saved["arms"]), dtype="<u4").tolist())
+        lengths = {len(self._dealer.dealt), len(self._sums), len(self._names)}
+        if len(lengths) > 1 or len(self._arms) != len(self._status):
+            raise StateError("the saved tickets do not fit the saved plan")
 
 
 def _pack(raw: bytes) -> str:

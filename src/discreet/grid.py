@@ -51,6 +51,8 @@ class Grid:
 
     def __post_init__(self) -> None:
         low, high = checks.real("low", self.low), checks.real("high", self.high)
+        if not 0 <= self.bits <= 30:
+            raise ArgumentError(f"bits must lie between 0 and 30, got {self.bits!r}")
         if not low < high:
             raise ArgumentError(f"low must be below high, got low={self.low!r} and high={self.high!r}")
         if not math.isfinite(high - low):
@@ -123,7 +125,10 @@ def _unbool(reward: Any) -> Any:
 
 def _as_floats(rewards: Any) -> NDArray[np.float64]:
     """Any real array or list as a flat float64 array."""
-    array = np.asarray(rewards)
+    try:
+        array = np.asarray(rewards)
+    except ValueError as error:
+        raise ArgumentError(f"rewards must be numbers in one flat list or array: {error}") from error
     if array.dtype.kind not in "biuf":
         raise ArgumentError(f"rewards must be real numbers, got an array of dtype {array.dtype}")
     return np.asarray(array, dtype=np.float64).ravel()

@@ -68,12 +68,15 @@ class _PooledNoise:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pools: OrderedDict[float, Integers] = OrderedDict()
+        self._process = os.getpid()
 
     def draws(self, scale: float, count: int) -> Integers:
         """`count` independent draws of the discrete Laplace of this scale."""
         if not 0 < scale <= MAX_SCALE or scale < 1e-3:
             # OpenDP returns the raw value for a vanishing scale; no caller may get near that.
             raise ArgumentError(f"noise scale must lie between 0.001 and 2**50, got {scale!r}")
+        if self._process != os.getpid():
+            self._forget()
         with self._lock:
             pool = self._pools.pop(scale, None)
             if pool is None:
@@ -88,6 +91,11 @@ class _PooledNoise:
 
     def _fill(self, scale: float, count: int) -> Integers:
         raise NotImplementedError
+
+    def _forget(self) -> None:
+        """In a forked child: simulated noise goes on as it was, since its seed is no secret."""
+        self._lock = threading.Lock()
+        self._process = os.getpid()
 
 
 class PrivateNoise(_PooledNoise):
@@ -108,7 +116,7 @@ class PrivateNoise(_PooledNoise):
         return np.array(dp.m.make_laplace(*space, scale=scale)([0] * size), dtype=np.int64)
 
     def _forget(self) -> None:
-        self._lock = threading.Lock()
+        super()._forget()
         self._pools = OrderedDict()
 
 
@@ -132,13 +140,27 @@ class SimulatedNoise(_PooledNoise):
 
 
 _PRIVATE = PrivateNoise()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_PRIVATE._forget)
 
 
 def private_noise() -> Noise:
     """The process's one source of private noise."""
     return _PRIVATE
+
+
+def checked_noise(noise: Any) -> Noise:
+    """Private noise for None, and otherwise a source as given.
+
+    >>> checked_noise(42)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ArgumentError: noise must be left out, or be a source such as SimulatedNoise(seed=42), got 42
+    """
+    if noise is None:
+        return _PRIVATE
+    if isinstance(noise, type) or not (hasattr(noise, "draws") and hasattr(noise, "simulated")):
+        raise ArgumentError(f"noise must be left out, or be a source such as SimulatedNoise(seed=42), got {noise!r}")
+    source: Noise = noise
+    return source
 
 
 class Reserve:
@@ -191,6 +213,8 @@ def noise_state(noise: Noise) -> dict[str, Any]:
     if isinstance(noise, PrivateNoise):
         return {"source": "private"}
     if isinstance(noise, SimulatedNoise):
+        if not isinstance(noise._generator.bit_generator, np.random.PCG64):
+            raise StateError("only simulated noise on numpy's default generator (PCG64) can be saved")
         pools = [[scale, pool.tolist()] for scale, pool in noise._pools.items()]
         return {"source": "simulated", "generator": noise._generator.bit_generator.state, "pools": pools}
     raise StateError(f"only private and simulated noise can be saved, got {type(noise).__name__}")
@@ -211,7 +235,7 @@ def rewind_noise(noise: Noise, state: dict[str, Any]) -> None:
     """Put simulated noise back to where `noise_state` found it, so that a resumed study goes on unchanged."""
     if not isinstance(noise, SimulatedNoise):
         return
-    bits: np.random.BitGenerator = getattr(np.random, str(state["generator"]["bit_generator"]))()
+    bits = np.random.PCG64()
     bits.state = state["generator"]
     noise._generator = np.random.Generator(bits)
     noise._pools = OrderedDict((float(scale), np.array(pool, dtype=np.int64)) for scale, pool in state["pools"])

@@ -6,11 +6,13 @@ What is registered is met by the contract tests, the simulator and the command l
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet import bandits, stopping
-from discreet.errors import ArgumentError
+from discreet.algorithm import Algorithm
+from discreet.errors import ArgumentError, StateError
+from discreet.noise import restore_noise
 from discreet.privacy import Arm
 
 POLICIES: dict[str, type[bandits.Policy]] = {
@@ -40,6 +42,9 @@ RULES: dict[str, type[stopping.StoppingRule]] = {
 }
 
 
+TABLES: dict[str, Mapping[str, type[Algorithm]]] = {"policy": POLICIES, "stopping rule": RULES}
+
+
 def make_policy(name: str, arms: Iterable[Arm], **options: Any) -> bandits.Policy:
     """A registered policy by its short name.
 
@@ -60,11 +65,26 @@ def make_rule(name: str, **options: Any) -> stopping.StoppingRule:
     """A registered stopping rule by its short name.
 
     >>> make_rule("nas", alpha=0.1, beta=0.05, radius=1)
-    NAS(alpha=0.1, beta=0.05, radius=1, clip=False)
+    NAS(alpha=0.1, beta=0.05, radius=1.0, clip=False)
     """
     kind: type[stopping.StoppingRule] = _look_up("rule", name, RULES)
     _check_options(name, kind, options)
     return kind(**options)
+
+
+def rebuild(kind: str, saved: dict[str, Any]) -> Any:
+    """A policy or rule from its saved state; all or nothing."""
+    try:
+        if saved["name"] not in TABLES[kind]:
+            raise StateError(f"the state holds a {kind} {saved['name']!r} that is not registered here")
+        options = dict(saved["options"])
+        if saved["noise"] is not None:
+            options["noise"] = restore_noise(saved["noise"])
+        built = TABLES[kind][saved["name"]](**options)
+        built._revive(saved)
+    except (KeyError, TypeError, IndexError, AttributeError, ArgumentError) as error:
+        raise StateError(f"the state does not describe a {kind}: {error!r}") from error
+    return built
 
 
 def register(kind: type[bandits.Policy] | type[stopping.StoppingRule]) -> None:
@@ -76,7 +96,7 @@ def register(kind: type[bandits.Policy] | type[stopping.StoppingRule]) -> None:
 
 
 def _look_up(what: str, name: str, table: dict[str, Any]) -> Any:
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise ArgumentError(f"{what} must be one of {', '.join(sorted(table))}, got {name!r}")
     return table[name]
 

@@ -10,21 +10,19 @@ the epochs; each policy is written once and serves them all.
 from __future__ import annotations
 
 import math
-import os
-from abc import ABC, abstractmethod
+import threading
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
-from discreet import checks, state
-from discreet.errors import ArgumentError, FinishedError, StateError
+from discreet import checks
+from discreet.algorithm import Algorithm
+from discreet.errors import ArgumentError, FinishedError, PrivacyError
 from discreet.grid import Grid
-from discreet.guard import Guarded
-from discreet.noise import Noise, noise_state, restore_noise, rewind_noise
-from discreet.options import Configured
-from discreet.privacy import Arm, Privacy, Release, not_private, release_state, restore_release
+from discreet.privacy import Arm, Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +43,17 @@ class Plan:
         return sum(self.pulls.values())
 
 
-class Policy(Configured, Guarded, ABC):
+class Policy(Algorithm):
     """The base of all bandits.
 
     A subclass writes `_plan` (pulls by arm number), `_close` (exact totals by arm number) and its formulas.
+    `plan`, `close` and what they change are locked, so a reader in another thread sees whole epochs.
     """
 
-    key: ClassVar[str]
-    """The short name, for the registry and the command line."""
-
-    noise: Noise | None = None
+    kind = "policy"
 
     def __init__(self, arms: Iterable[Arm], *, low: float = 0.0, high: float = 1.0, horizon: int | None = None) -> None:
+        super().__init__()
         self.arms = check_arms(arms)
         self.grid = Grid(low, high)
         self.low, self.high = self.grid.low, self.grid.high
@@ -66,59 +63,53 @@ class Policy(Configured, Guarded, ABC):
         self.epoch = 0
         self.time = 0
         self._pulls = [0] * len(self.arms)
-        self._ledger: list[Release] = []
         self._numbers = {arm: number for number, arm in enumerate(self.arms)}
-        self._planned: Plan | None = None
-        self._guard()
+        self._open: dict[int, int] | None = None  # the open epoch's pulls, by arm number
+        self._learns = False
+        self._driven = False
+        self._recorded: list[Release] = []
+        self._lock = threading.RLock()
 
     # ------------------------------------------------------------------ what a driver calls
 
     def plan(self) -> Plan | None:
         """The open epoch's pulls; None when there is nothing left to sample. The same until `close`."""
-        if self._planned is None:
-            self._same_process()
-            pulls, learns = self._plan()
-            if pulls:
-                named = {self.arms[number]: count for number, count in pulls.items()}
-                self._planned = Plan(self.epoch + 1, named, learns)
-        return self._planned
+        with self._lock:
+            if self._open is None:
+                self._same_process()
+                pulls, self._learns = self._plan()
+                self._open = pulls or None
+            if self._open is None:
+                return None
+            return Plan(self.epoch + 1, {self.arms[arm]: count for arm, count in self._open.items()}, self._learns)
 
     def close(self, totals: Mapping[Arm, int] | None = None) -> tuple[Release, ...]:
         """Close the open epoch with each planned arm's exact total in grid units; gives what it released.
 
         A plan that does not learn takes no totals, and releases nothing.
         """
-        self._same_process()
-        plan = self.plan()
-        if plan is None:
-            raise FinishedError(f"this {self.key} has finished after {self.time} pulls: there is no epoch to close")
-        exact = self._check_totals(plan, totals) if plan.learns else {}
-        before = len(self._ledger)
-        self.epoch += 1
-        self.time += plan.size
-        for arm, count in plan.pulls.items():
-            self._pulls[self._numbers[arm]] += count
-        self._planned = None
-        if plan.learns:
-            self._close(exact)
-        return tuple(self._ledger[before:])
+        if self._driven:
+            raise PrivacyError("a Bandit drives this policy and closes its epochs; tell the rewards to the Bandit")
+        return self._close_epoch(totals)
+
+    def _close_epoch(self, totals: Mapping[Arm, int] | None) -> tuple[Release, ...]:
+        with self._lock:
+            self._same_process()
+            self.plan()
+            if self._open is None:
+                raise FinishedError(f"this {self.key} has finished after {self.time} pulls: there is no epoch to close")
+            exact = self._check_totals(self._open, totals) if self._learns else {}
+            self.epoch += 1
+            for arm, count in self._open.items():
+                self._pulls[arm] += count
+                self.time += count
+            self._open = None
+            self._recorded = []
+            if self._learns:
+                self._close(exact)
+            return tuple(self._recorded)
 
     # ------------------------------------------------------------------ what anybody may read
-
-    @property
-    def simulated(self) -> bool:
-        """True when seeded noise, or no noise at all, is used: nothing here is private."""
-        return self.noise is None or self.noise.simulated
-
-    @property
-    def privacy(self) -> Privacy:
-        """What is promised, about which unit, and why."""
-        return not_private()
-
-    @property
-    def ledger(self) -> tuple[Release, ...]:
-        """Everything that was released so far, in order."""
-        return tuple(self._ledger)
 
     @property
     def pulls(self) -> dict[Arm, int]:
@@ -150,105 +141,78 @@ class Policy(Configured, Guarded, ABC):
     def _close(self, totals: dict[int, int]) -> None:
         """Release and decide, from exact totals by arm number."""
 
-    def _progress(self) -> dict[str, Any]:
-        """What the policy itself must remember in a saved state."""
-        return {}
-
-    def _restore(self, progress: dict[str, Any]) -> None:
-        """Go on from what `_progress` gave."""
-
     def _record(
         self, what: str, arms: list[int], *, count: int, scale: float, epsilon: float, units: int | None = None
-    ) -> Release:
+    ) -> None:
         """Write a release of the last `count` rewards of these arms; `units` and `scale` are in grid units."""
-        entry = Release(
-            epoch=self.epoch,
-            what=what,
-            spans=tuple((self.arms[arm], self._pulls[arm] - count + 1, self._pulls[arm]) for arm in arms),
-            value=None if units is None else self.grid.mean(units, count) * count,
-            units=units,
-            scale=scale * self.grid.step,
-            epsilon=epsilon,
-            simulated=self.simulated,
+        self._enter(
+            Release(
+                epoch=self.epoch,
+                what=what,
+                spans=tuple((self.arms[arm], self._pulls[arm] - count + 1, self._pulls[arm]) for arm in arms),
+                value=None if units is None else self.grid.mean(units, count) * count,
+                units=units,
+                scale=scale * self.grid.step,
+                epsilon=epsilon,
+                simulated=self.simulated,
+            )
         )
-        self._ledger.append(entry)
-        return entry
+
+    def _enter(self, entry: Release) -> None:
+        """Add an entry to the ledger; an entry of the same rewards that has only grown takes its old place."""
+        grown = entry.units is None and self._ledger and continues(self._ledger[-1], entry)
+        if grown:
+            self._ledger[-1] = entry
+        else:
+            self._ledger.append(entry)
+        self._recorded.append(entry)
 
     # ------------------------------------------------------------------ saving
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save to a file, atomically. Mid-epoch states are as sensitive as the rewards (see `discreet.state`)."""
-        self._same_process()
-        state.write(path, "policy", self.state())
+    def _dump(self) -> dict[str, Any]:
+        with self._lock:
+            return {
+                **super()._dump(),
+                "epoch": self.epoch,
+                "time": self.time,
+                "pulls": list(self._pulls),
+                "open": None if self._open is None else [[arm, count] for arm, count in self._open.items()],
+                "learns": self._learns,
+            }
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The policy that was saved in a file."""
-        policy = policy_from_state(state.read(path, "policy"))
-        if not isinstance(policy, cls):
-            raise StateError(f"{path} holds a {type(policy).__name__}, not a {cls.__name__}")
-        return policy
-
-    def state(self) -> dict[str, Any]:
-        """Everything needed to go on elsewhere, as JSON values."""
-        plan = self._planned
-        return {
-            "policy": self.key,
-            "options": self.options(),
-            "noise": None if self.noise is None else noise_state(self.noise),
-            "epoch": self.epoch,
-            "time": self.time,
-            "pulls": list(self._pulls),
-            "plan": plan and {"pulls": [[arm, n] for arm, n in plan.pulls.items()], "learns": plan.learns},
-            "ledger": [release_state(entry) for entry in self._ledger],
-            "progress": self._progress(),
-        }
-
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Put a saved state into a freshly built policy of the same options."""
+    def _revive(self, saved: dict[str, Any]) -> None:
+        super()._revive(saved)
         self.epoch, self.time = int(saved["epoch"]), int(saved["time"])
         self._pulls = [int(count) for count in saved["pulls"]]
-        self._ledger = [restore_release(entry) for entry in saved["ledger"]]
-        self._restore(saved["progress"])
-        if saved["plan"] is not None:
-            pulls = {arm: int(count) for arm, count in saved["plan"]["pulls"]}
-            self._planned = Plan(self.epoch + 1, pulls, bool(saved["plan"]["learns"]))
+        self._open = None if saved["open"] is None else {int(arm): int(count) for arm, count in saved["open"]}
+        self._learns = bool(saved["learns"])
+        if len(self._pulls) != len(self.arms) or not set(self._open or ()) <= set(range(len(self.arms))):
+            raise ArgumentError("the saved epoch does not fit the saved arms")
+
+    def _fresh(self) -> bool:
+        return super()._fresh() and self.epoch == 0 and self._open is None
 
     # ------------------------------------------------------------------ checks
 
-    def _check_totals(self, plan: Plan, totals: Mapping[Arm, int] | None) -> dict[int, int]:
-        if totals is None or set(totals) != set(plan.pulls):
-            got = "nothing" if totals is None else f"totals of {list(totals)!r}"
-            raise ArgumentError(f"close needs the total of each planned arm {list(plan.pulls)!r}, got {got}")
-        exact = {}
-        for arm, count in plan.pulls.items():
-            total = checks.whole(f"the total of arm {arm!r}", totals[arm], at_least=0)
-            if total > count * self.grid.width:
-                raise ArgumentError(
-                    f"the total of arm {arm!r} must lie in [0, {count * self.grid.width}] grid units for {count} "
-                    f"pulls, got {total}; use policy.grid to encode rewards"
-                )
-            exact[self._numbers[arm]] = total
-        return exact
+    def _check_totals(self, pulls: dict[int, int], totals: Any) -> dict[int, int]:
+        """Exact totals by arm number. Messages name the arm but not its total, which is secret."""
+        planned = [self.arms[arm] for arm in pulls]
+        if not isinstance(totals, Mapping) or set(totals) != set(planned):
+            got = f"totals of {list(totals)!r}" if isinstance(totals, Mapping) else f"a {type(totals).__name__}"
+            raise ArgumentError(f"close needs the total of each planned arm {planned!r} as a mapping, got {got}")
+        remedy = " grid units; use policy.grid.total(rewards)"
+        return {
+            arm: checks.secret(
+                f"the total of arm {self.arms[arm]!r}", totals[self.arms[arm]], 0, count * self.grid.width, remedy
+            )
+            for arm, count in pulls.items()
+        }
 
 
-def policy_from_state(saved: dict[str, Any]) -> Policy:
-    """Rebuild a policy; all or nothing."""
-    from discreet.registry import POLICIES  # noqa: PLC0415  (the registry knows the policies, not they it)
-
-    try:
-        if saved["policy"] not in POLICIES:
-            raise StateError(f"the state holds a policy {saved['policy']!r} that is not registered here")
-        options = dict(saved["options"])
-        if saved["noise"] is not None:
-            options["noise"] = restore_noise(saved["noise"])
-        policy: Policy = POLICIES[saved["policy"]](**options)
-        policy.restore(saved)
-        if policy.noise is not None:
-            rewind_noise(policy.noise, saved["noise"])  # building the policy drew from it
-    except (KeyError, TypeError, IndexError, AttributeError, ArgumentError) as error:
-        raise StateError(f"the state does not describe a policy: {error!r}") from error
-    return policy
+def continues(before: Release, after: Release) -> bool:
+    """Whether one entry is the other one grown: the same kind of release of rewards that start at the same place."""
+    starts = [(arm, first) for arm, first, _ in before.spans]
+    return before.units is None and starts == [(arm, first) for arm, first, _ in after.spans]
 
 
 def check_arms(arms: Iterable[Arm]) -> tuple[Arm, ...]:

@@ -28,8 +28,8 @@ class CountedPolicy(IndexPolicy):
             self._record("tree node", [number], count=count, units=node.units, scale=node.scale, epsilon=node.epsilon)
 
     def _progress(self) -> dict[str, Any]:
-        return {"counters": [counter.state() for counter in self._counters]}
+        return {"counters": [counter._state() for counter in self._counters]}
 
     def _restore(self, progress: dict[str, Any]) -> None:
         for counter, saved in zip(self._counters, progress["counters"], strict=True):
-            counter.restore(saved)
+            counter._restore(saved)

@@ -9,7 +9,7 @@ from discreet import checks
 from discreet.bandits.counted import CountedPolicy
 from discreet.mechanisms.hybrid import HybridCounter
 from discreet.noise import Noise
-from discreet.privacy import Arm, Neighbours, Privacy, Unit
+from discreet.privacy import Arm
 
 
 class DPHybridUCB(CountedPolicy):
@@ -28,6 +28,7 @@ class DPHybridUCB(CountedPolicy):
     """
 
     key = "dp-ucb-hybrid"
+    privacy_reason = "a reward touches one hybrid counter: epsilon/2 in its logarithmic part, epsilon/2 in one tree"
 
     def __init__(
         self,
@@ -49,14 +50,3 @@ class DPHybridUCB(CountedPolicy):
         pulls = self._pulls[number]
         error = self._counters[number].radius(time**-4.0) / self.grid.width
         return self.mean(number) + math.sqrt(2 * math.log(time) / pulls) + error / pulls
-
-    @property
-    def privacy(self) -> Privacy:
-        """Pure epsilon for one reward."""
-        return Privacy(
-            self.epsilon,
-            Unit.REWARD,
-            Neighbours.ONE_REWARD,
-            "a reward touches one hybrid counter: epsilon/2 in its logarithmic part, epsilon/2 in one tree",
-            self.simulated,
-        )

@@ -12,7 +12,7 @@ from discreet.bandits.elimination import EliminationPolicy
 from discreet.mechanisms.above_threshold import AboveThreshold
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.noise import Noise
-from discreet.privacy import Arm, Neighbours, Privacy, Unit
+from discreet.privacy import Arm
 
 
 class DPSparseVectorElimination(EliminationPolicy):
@@ -31,6 +31,9 @@ class DPSparseVectorElimination(EliminationPolicy):
     """
 
     key = "dp-se-svt"
+    privacy_reason = (
+        "each reward enters one epoch, which spends epsilon/2 on its sparse vector and epsilon/2 on its totals"
+    )
     halting_factor: ClassVar[int] = 10
     release_factor: ClassVar[int] = 16
 
@@ -53,19 +56,18 @@ class DPSparseVectorElimination(EliminationPolicy):
         self._sparse: AboveThreshold | None = None  # a new one for each epoch, made when it is planned
         self._sums: dict[int, int] = {}
         self._round = 0
-        self._entry: int | None = None
 
     # ------------------------------------------------------------------ the formulas
 
     def hoeffding_radius(self, rounds: int, viable: int, test: int) -> float:
         """h_r."""
-        return math.sqrt(math.log(16 * len(self.arms) * viable * test**2 / self.beta) / (2 * rounds))
+        return math.sqrt(self._log(16 * len(self.arms) * viable * test**2) / (2 * rounds))
 
     def noise_margin(self, viable: int, test: int) -> float:
         """c_r, for the two noises of the test and those of the release."""
-        arms, beta = len(self.arms), self.beta
-        tested = 6 * math.log(4 * arms / beta) + 6 * math.log(8 * arms * test**2 / beta)
-        return (tested + self.release_factor * math.log(4 * arms * viable / beta)) / self.epsilon
+        arms = len(self.arms)
+        tested = 6 * self._log(4 * arms) + 6 * self._log(8 * arms * test**2)
+        return (tested + self.release_factor * self._log(4 * arms * viable)) / self.epsilon
 
     def halting_threshold(self, rounds: int, viable: int, test: int) -> float:
         """What the largest difference of *sums* must exceed, apart from the noise."""
@@ -74,8 +76,11 @@ class DPSparseVectorElimination(EliminationPolicy):
 
     def drop_threshold(self, rounds: int, viable: int, test: int) -> float:
         """How far behind the best noisy *sum* an arm may lie."""
-        margin = 4 * math.log(4 * len(self.arms) * viable / self.beta) / self.epsilon
+        margin = 4 * self._log(4 * len(self.arms) * viable) / self.epsilon
         return 2 * self.hoeffding_radius(rounds, viable, test) * rounds + margin
+
+    def _log(self, number: float) -> float:
+        return math.log(number) - math.log(self.beta)
 
     # ------------------------------------------------------------------ the epochs
 
@@ -83,7 +88,6 @@ class DPSparseVectorElimination(EliminationPolicy):
         self._laplace.prepare(len(self._viable))
         self._sums = dict.fromkeys(self._viable, 0)
         self._round = 0
-        self._entry = None
         return AboveThreshold(self.grid.width, self.epsilon / 2, self.noise)
 
     def _rounds(self) -> int:
@@ -113,44 +117,25 @@ class DPSparseVectorElimination(EliminationPolicy):
     def _record_test(self, sparse: AboveThreshold, rounds: int, above: bool) -> None:
         """One entry a sparse vector: it grows with every test, and costs epsilon/2 once."""
         what = f"above threshold: {sparse.tests} tests, {'halted' if above else 'not halted'}"
-        scale, epsilon = sparse.scale, self.epsilon / 2
-        entry = self._record(what, self._viable, count=rounds, scale=scale, epsilon=epsilon)
-        if self._entry is None:
-            self._entry = len(self._ledger) - 1
-        else:
-            self._ledger[self._entry] = entry
-            self._ledger.pop()
-
-    @property
-    def privacy(self) -> Privacy:
-        """Pure epsilon for one reward."""
-        return Privacy(
-            self.epsilon,
-            Unit.REWARD,
-            Neighbours.ONE_REWARD,
-            "each reward enters one epoch, which spends epsilon/2 on its sparse vector and epsilon/2 on its totals",
-            self.simulated,
-        )
+        self._record(what, self._viable, count=rounds, scale=sparse.scale, epsilon=self.epsilon / 2)
 
     def _progress(self) -> dict[str, Any]:
         return {
             **super()._progress(),
-            "laplace": self._laplace.state(),
-            "sparse": self._sparse.state() if self._sparse else None,
+            "laplace": self._laplace._state(),
+            "sparse": self._sparse._state() if self._sparse else None,
             "sums": [[number, total] for number, total in self._sums.items()],
             "round": self._round,
-            "entry": self._entry,
         }
 
     def _restore(self, progress: dict[str, Any]) -> None:
         super()._restore(progress)
         if progress["sparse"] is not None:
             self._sparse = self._open_epoch()
-            self._sparse.restore(progress["sparse"])
-        self._laplace.restore(progress["laplace"])
+            self._sparse._restore(progress["sparse"])
+        self._laplace._restore(progress["laplace"])
         self._sums = {int(number): int(total) for number, total in progress["sums"]}
         self._round = int(progress["round"])
-        self._entry = progress["entry"]
 
 
 class ModifiedDPSuccessiveElimination(DPSparseVectorElimination):

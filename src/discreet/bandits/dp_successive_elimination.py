@@ -11,7 +11,7 @@ from discreet.bandits.elimination import EliminationPolicy
 from discreet.errors import ArgumentError
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.noise import Noise
-from discreet.privacy import Arm, Neighbours, Privacy, Unit
+from discreet.privacy import Arm
 
 
 class DPSuccessiveElimination(EliminationPolicy):
@@ -45,6 +45,9 @@ class DPSuccessiveElimination(EliminationPolicy):
     """
 
     key = "dp-se"
+    privacy_reason = (
+        "each reward enters the noisy total of one arm in one epoch: parallel composition of Laplace mechanisms"
+    )
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class DPSuccessiveElimination(EliminationPolicy):
         return 2 * self.hoeffding_radius(epoch, viable) + 2 * self.laplace_radius(epoch, viable)
 
     def _log(self, factor: int, epoch: int, viable: int) -> float:
-        return math.log(factor * viable * epoch**2 / self.beta)
+        return math.log(factor * viable * epoch**2) - math.log(self.beta)
 
     # ------------------------------------------------------------------ the epochs
 
@@ -105,23 +108,12 @@ class DPSuccessiveElimination(EliminationPolicy):
             self._record("epoch total", [number], count=rounds, units=units, scale=scale, epsilon=epsilon)
         self._drop(released, self.threshold(epoch, viable) * rounds * self.grid.width)
 
-    @property
-    def privacy(self) -> Privacy:
-        """Pure epsilon for one reward."""
-        return Privacy(
-            self.epsilon,
-            Unit.REWARD,
-            Neighbours.ONE_REWARD,
-            "each reward enters the noisy total of one arm in one epoch: parallel composition of Laplace mechanisms",
-            self.simulated,
-        )
-
     def _progress(self) -> dict[str, Any]:
-        return {**super()._progress(), "laplace": self._laplace.state()}
+        return {**super()._progress(), "laplace": self._laplace._state()}
 
     def _restore(self, progress: dict[str, Any]) -> None:
         super()._restore(progress)
-        self._laplace.restore(progress["laplace"])
+        self._laplace._restore(progress["laplace"])
 
 
 def confidence(beta: float | None, horizon: int | None) -> float:

@@ -46,6 +46,7 @@ class DPUCB(CountedPolicy):
     """
 
     key = "dp-ucb"
+    privacy_reason = "a reward touches one tree, in at most one node of each level"
 
     def __init__(
         self,
@@ -90,11 +91,7 @@ class DPUCB(CountedPolicy):
     @property
     def privacy(self) -> Privacy:
         """Pure epsilon, for one reward or (Mishra and Thakurta) for a step's whole row of potential rewards."""
-        if self.preset == "mishra-thakurta-2015":
-            neighbours, reason = Neighbours.ONE_ROW, "a row of K rewards touches K trees at epsilon/K each"
-        else:
-            neighbours, reason = (
-                Neighbours.ONE_REWARD,
-                "a reward touches one tree, in at most one node of each level",
-            )
-        return Privacy(self.epsilon, Unit.REWARD, neighbours, reason, self.simulated)
+        if self.preset != "mishra-thakurta-2015":
+            return super().privacy
+        reason = "a row of K rewards touches K trees at epsilon/K each"
+        return Privacy(self.epsilon, Unit.REWARD, Neighbours.ONE_ROW, reason, self.simulated)

@@ -51,6 +51,8 @@ class GuessAndDouble(Policy):
         self._previous_best: Arm = None
         self._start_phase()
         self.noise = self._inner.noise
+        checked = self._inner.options()
+        self._inner_options = {name: checked[name] for name in options}
 
     def options(self) -> dict[str, Any]:
         """The wrapper's own options and those of the wrapped policy."""
@@ -79,7 +81,6 @@ class GuessAndDouble(Policy):
             options["noise"] = self.noise
         self._inner = make_policy(self.policy, self.arms, **options)
         self._offset = dict(zip(self.arms, self._pulls, strict=True))
-        self._copied = 0
 
     def _plan(self) -> tuple[dict[int, int], bool]:
         while self.time >= self.guess // 2:
@@ -95,29 +96,22 @@ class GuessAndDouble(Policy):
         return cut_short(pulls, left), False
 
     def _close(self, totals: dict[int, int]) -> None:
-        self._inner.close({self.arms[number]: total for number, total in totals.items()})
-        # The newest entry may have grown (a sparse vector's does), so it is copied again.
-        fresh = max(0, self._copied - 1)
-        entries = self._inner.ledger
-        del self._ledger[len(self._ledger) - (self._copied - fresh) :]
-        for entry in entries[fresh:]:
+        released = self._inner.close({self.arms[number]: total for number, total in totals.items()})
+        for entry in released:
             spans = ((arm, self._offset[arm] + first, self._offset[arm] + last) for arm, first, last in entry.spans)
-            self._ledger.append(replace(entry, epoch=self.epoch, spans=tuple(spans)))
-        self._copied = len(entries)
+            self._enter(replace(entry, epoch=self.epoch, spans=tuple(spans)))
 
     def _progress(self) -> dict[str, Any]:
         return {
             "guess": self.guess,
-            "inner": self._inner.state(),
+            "inner": self._inner._dump(),
             "offset": list(self._offset.values()),
-            "copied": self._copied,
             "previous_best": self._previous_best,
         }
 
     def _restore(self, progress: dict[str, Any]) -> None:
         self.guess = int(progress["guess"])
         self._start_phase()
-        self._inner.restore(progress["inner"])
+        self._inner._revive(progress["inner"])
         self._offset = dict(zip(self.arms, map(int, progress["offset"]), strict=True))
-        self._copied = int(progress["copied"])
         self._previous_best = progress["previous_best"]

@@ -45,7 +45,7 @@ class SuccessiveElimination(EliminationPolicy):
 
     def radius(self, rounds: int) -> float:
         """The Hoeffding radius of each viable mean after this many rounds."""
-        return math.sqrt(math.log(4 * len(self.arms) * rounds**2 / self.beta) / (2 * rounds))
+        return math.sqrt((math.log(4 * len(self.arms) * rounds**2) - math.log(self.beta)) / (2 * rounds))
 
     def _rounds(self) -> int:
         return 1

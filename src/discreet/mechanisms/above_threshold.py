@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from discreet import checks
 from discreet.errors import FinishedError
 from discreet.guard import Guarded
-from discreet.noise import Noise, Reserve, private_noise, scale_for
+from discreet.mechanisms.laplace import WIDEST
+from discreet.noise import Noise, Reserve, checked_noise, scale_for
 
 
 class AboveThreshold(Guarded):
@@ -23,7 +24,8 @@ class AboveThreshold(Guarded):
 
     Private because, moving B by d and the halting query's A by 2d, every run on one input becomes the same
     run on its neighbour, at the price of exp(d/s_B + 2d/s_A) = exp(epsilon/3 + 2 epsilon/3). Queries and
-    noise are integers and thresholds are public, so the argument holds to the last bit.
+    noise are integers and thresholds are public, so the argument holds to the last bit. `ahead` query noises
+    are kept drawn before the queries come.
 
     >>> from discreet.noise import SimulatedNoise
     >>> sparse = AboveThreshold(sensitivity=1, epsilon=1.0, noise=SimulatedNoise(seed=3))
@@ -35,17 +37,19 @@ class AboveThreshold(Guarded):
     discreet.errors.FinishedError: this AboveThreshold has halted; a new one costs a new epsilon
     """
 
-    __slots__ = ("_query_noise", "_threshold_noise", "epsilon", "halted", "noise", "sensitivity", "tests")
+    __slots__ = ("_ahead", "_query_noise", "_threshold_noise", "epsilon", "halted", "noise", "sensitivity", "tests")
 
-    def __init__(self, sensitivity: int, epsilon: float, noise: Noise | None = None) -> None:
+    def __init__(self, sensitivity: int, epsilon: float, noise: Noise | None = None, ahead: int = 1) -> None:
         self.sensitivity = checks.whole("sensitivity", sensitivity)
         self.epsilon = checks.positive("epsilon", epsilon)
-        self.noise = noise or private_noise()
+        self.noise = checked_noise(noise)
         self.halted = False
         self.tests = 0
         scale = scale_for(3 * self.sensitivity, self.epsilon)
         self._threshold_noise = int(self.noise.draws(scale, 1)[0])
         self._query_noise = Reserve(self.noise, scale)
+        self._ahead = checks.whole("ahead", ahead)
+        self._query_noise.prepare(self._ahead)
         self._guard()
 
     @property
@@ -61,12 +65,12 @@ class AboveThreshold(Guarded):
     def test(self, query: int, threshold: float) -> bool:
         """Whether query >= threshold + B + A; True at most once."""
         self._open()
-        margin = checks.whole("query", query, at_least=-(2**62)) - math.ceil(checks.real("threshold", threshold))
+        margin = checks.secret("query", query, -WIDEST, WIDEST) - math.ceil(checks.real("threshold", threshold))
         self.tests += 1
         if margin >= self._threshold_noise + self._query_noise.take():
             self._halt()
         else:
-            self._query_noise.prepare(1)
+            self._query_noise.prepare(self._ahead)
         return self.halted
 
     def first_above(self, margins: NDArray[np.int64]) -> int | None:
@@ -81,13 +85,13 @@ class AboveThreshold(Guarded):
         first = int(above.argmax())
         if not above[first]:
             self.tests += margins.size
-            self._query_noise.prepare(1)
+            self._query_noise.prepare(self._ahead)
             return None
         self.tests += first + 1
         self._halt()
         return first
 
-    def state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, Any]:
         """What a saved state keeps: both noises, so that none is ever drawn again."""
         return {
             "threshold_noise": self._threshold_noise,
@@ -96,7 +100,7 @@ class AboveThreshold(Guarded):
             "tests": self.tests,
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self._threshold_noise = int(state["threshold_noise"])
         self._query_noise.restore(state["query_noise"])

@@ -72,7 +72,7 @@ class BinaryTreeCounter(Counter):
         """One node's noise for each set bit of the number of items."""
         return [self.scale] * self.count.bit_count()
 
-    def state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, Any]:
         """The open nodes, exact and noisy, and the next node's noise."""
         return {
             "count": self.count,
@@ -81,7 +81,7 @@ class BinaryTreeCounter(Counter):
             "ready": self._reserve.state(),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self.count = int(state["count"])
         self._exact = [int(node) for node in state["exact"]]

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet import checks
-from discreet.errors import ArgumentError
 from discreet.guard import Guarded
-from discreet.noise import Noise, private_noise
+from discreet.noise import Noise, checked_noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Counter(Guarded):
     def __init__(self, sensitivity: int, epsilon: float, noise: Noise | None = None) -> None:
         self.sensitivity = checks.whole("sensitivity", sensitivity)
         self.epsilon = checks.positive("epsilon", epsilon)
-        self.noise = noise or private_noise()
+        self.noise = checked_noise(noise)
         self.count = 0
         self._total = 0
         self._guard()
@@ -50,10 +49,7 @@ class Counter(Guarded):
     def add(self, item: int) -> Node:
         """Take one item; the released total is in `total`, the node that it adds is returned."""
         self._same_process()
-        item = checks.whole("item", item, at_least=0)
-        if item > self.sensitivity:
-            raise ArgumentError(f"item must lie in [0, {self.sensitivity}], got {item!r}")
-        return self._add(item)
+        return self._add(checks.secret("item", item, 0, self.sensitivity))
 
     def radius(self, beta: float) -> float:
         """A bound that the present total's error exceeds with probability at most beta."""
@@ -67,11 +63,11 @@ class Counter(Guarded):
     def _add(self, item: int) -> Node: ...
 
     @abstractmethod
-    def state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, Any]:
         """What a saved state keeps. It holds exact partial sums, and is as sensitive as the data."""
 
     @abstractmethod
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
 
 

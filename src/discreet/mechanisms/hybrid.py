@@ -63,23 +63,23 @@ class HybridCounter(Counter):
         tree = self._tree.noise_scales() if self._tree else []
         return [self._reserve.scale] * self.count.bit_length() + tree
 
-    def state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, Any]:
         """Both parts; the open block is an exact sum."""
         return {
             "count": self.count,
             "block": self._block,
             "released": self._released,
             "ready": self._reserve.state(),
-            "tree": self._tree.state() if self._tree else None,
+            "tree": self._tree._state() if self._tree else None,
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         saved = int(state["count"])
         self.count = 1 << (saved.bit_length() - 1) if saved else 0
         self._tree = self._new_tree()
         if self._tree:
-            self._tree.restore(state["tree"])
+            self._tree._restore(state["tree"])
         self.count = saved
         self._block = int(state["block"])
         self._released = int(state["released"])

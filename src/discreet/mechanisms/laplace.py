@@ -6,7 +6,9 @@ from typing import Any
 
 from discreet import checks
 from discreet.guard import Guarded
-from discreet.noise import Noise, Reserve, private_noise, scale_for
+from discreet.noise import Noise, Reserve, checked_noise, scale_for
+
+WIDEST = 2**200  # values are Python integers, of any size that a sum of rewards can have
 
 
 class LaplaceMechanism(Guarded):
@@ -30,7 +32,7 @@ class LaplaceMechanism(Guarded):
     def __init__(self, sensitivity: int, epsilon: float, noise: Noise | None = None) -> None:
         self.sensitivity = checks.whole("sensitivity", sensitivity)
         self.epsilon = checks.positive("epsilon", epsilon)
-        self.noise = noise or private_noise()
+        self.noise = checked_noise(noise)
         self._reserve = Reserve(self.noise, scale_for(self.sensitivity, self.epsilon))
         self._guard()
 
@@ -51,16 +53,16 @@ class LaplaceMechanism(Guarded):
     def release(self, value: int) -> int:
         """The value plus noise that is used for this release alone."""
         self._same_process()
-        return checks.whole("value", value, at_least=-(2**62)) + self._reserve.take()
+        return checks.secret("value", value, -WIDEST, WIDEST) + self._reserve.take()
 
     def erase(self) -> None:
         """Forget the noise that is left: nothing more will be released."""
         self._reserve.clear()
 
-    def state(self) -> dict[str, Any]:
+    def _state(self) -> dict[str, Any]:
         """What a saved state keeps: the noise that is drawn and not yet used."""
         return {"ready": self._reserve.state()}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         self._reserve.restore(state["ready"])

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import checks, state
-from discreet.errors import ArgumentError, FinishedError, StateError
+from discreet import checks
+from discreet.algorithm import Algorithm
+from discreet.errors import ArgumentError, FinishedError
 from discreet.grid import CHUNK, Grid
-from discreet.guard import Guarded
-from discreet.noise import Noise, noise_state, restore_noise, rewind_noise
-from discreet.options import Configured
-from discreet.privacy import Privacy, Release, not_private, release_state, restore_release
+from discreet.privacy import Release
 
 Floats = NDArray[np.float64]
 
@@ -45,12 +43,12 @@ class StoppingResult:
         private = "not private" if self.epsilon == float("inf") else f"epsilon = {self.epsilon:g}"
         note = ", simulated" if self.simulated and self.epsilon < float("inf") else ""
         return (
-            f"mean {self.estimate:.6g}, within {self.alpha:.0%} of the true mean with probability "
+            f"mean {self.estimate:.6g}, within {100 * self.alpha:g}% of the true mean with probability "
             f"{1 - self.beta:g}, from {self.samples:,} samples ({private}{note})"
         )
 
 
-class StoppingRule(Configured, Guarded, ABC):
+class StoppingRule(Algorithm):
     """Reads i.i.d. samples of a declared range until their mean is known within a factor 1 +- alpha.
 
     Give the range as `radius` (the paper's [-R, R]) or as `low` and `high`. `max_samples` ends a hopeless
@@ -60,8 +58,7 @@ class StoppingRule(Configured, Guarded, ABC):
     A subclass writes `_absorb` (samples in grid units) and its formulas.
     """
 
-    key: ClassVar[str]
-    noise: Noise | None = None
+    kind = "stopping rule"
 
     def __init__(
         self,
@@ -74,17 +71,20 @@ class StoppingRule(Configured, Guarded, ABC):
         max_samples: int | None = None,
         clip: bool = False,
     ) -> None:
+        super().__init__()
         self.alpha = checks.fraction("alpha", alpha)
         self.beta = checks.fraction("beta", beta)
-        self.radius, self.low, self.high = radius, low, high
-        self.grid = _grid(radius, low, high)
+        self.radius = None if radius is None else checks.positive("radius", radius)
+        self.low = None if low is None else checks.real("low", low)
+        self.high = None if high is None else checks.real("high", high)
+        self.grid = _grid(self.radius, self.low, self.high)
         self.max_samples = None if max_samples is None else checks.whole("max_samples", max_samples)
         self.clip = bool(clip)
         self.samples = 0
         self._halted = False
         self._estimate: float | None = None
-        self._ledger: list[Release] = []
-        self._guard()
+        self._file: str | None = None
+        self._kept: tuple[Release, ...] = ()
 
     # ------------------------------------------------------------------ feeding
 
@@ -102,13 +102,19 @@ class StoppingRule(Configured, Guarded, ABC):
         self._same_process()
         if self.finished:
             raise FinishedError(f"this {self.key} has finished after {self.samples} samples; make a new one")
+        try:
+            self._feed(samples)
+        finally:
+            self._keep()
+        return self._halted
+
+    def _feed(self, samples: Any) -> None:
         if isinstance(samples, np.ndarray) or hasattr(samples, "__array__"):
             self._feed_array(samples)
         elif isinstance(samples, Iterable) and not isinstance(samples, str | bytes | dict):
             self._feed_items(iter(samples))
         else:
             self._advance(np.array([self.grid.encode(samples, self.clip)], dtype=np.float64))
-        return self._halted
 
     def plan(self) -> int:
         """How many samples to take before the next decision; 0 when there is nothing left to take."""
@@ -123,10 +129,10 @@ class StoppingRule(Configured, Guarded, ABC):
         count = self.plan()
         if not count:
             raise FinishedError(f"this {self.key} has finished after {self.samples} samples; make a new one")
-        total = checks.whole("total", total, at_least=0)
-        if total > count * self.grid.width:
-            raise ArgumentError(f"total must lie in [0, {count * self.grid.width}] for {count} samples, got {total}")
-        self._take(total, count)
+        remedy = " grid units; use rule.grid.total(samples)"
+        exact = checks.secret("total", total, 0, count * self.grid.width, remedy)
+        self._take(exact, count)
+        self._keep()
         return self._halted
 
     def _feed_array(self, samples: Any) -> None:
@@ -139,26 +145,30 @@ class StoppingRule(Configured, Guarded, ABC):
     def _feed_items(self, items: Iterator[Any]) -> None:
         """Gather single numbers up to the next decision, never beyond it: a live stream is not read ahead."""
         pending: list[int] = []
+
+        def flush() -> None:
+            batch = np.array(pending, dtype=np.float64)
+            pending.clear()  # first: whatever happens, no sample is absorbed twice
+            self._advance(batch)
+
         want = min(self.plan(), CHUNK)
         try:
             for item in items:
                 if (isinstance(item, np.ndarray) and item.ndim) or isinstance(item, list | tuple):
-                    self._advance(np.array(pending, dtype=np.float64))
-                    pending = []
-                    self._feed_array(item)
+                    flush()
+                    if not self.finished:
+                        self._feed_array(item)
                 else:
                     pending.append(self.grid.encode(item, self.clip))
                     if len(pending) < want:
                         continue
-                    self._advance(np.array(pending, dtype=np.float64))
-                    pending = []
+                    flush()
                 if self.finished:
                     return
                 want = min(self.plan(), CHUNK)
         finally:
             # Good samples before a bad one count; the stream has given them away.
-            if pending:
-                self._advance(np.array(pending, dtype=np.float64))
+            flush()
 
     def _advance(self, units: Floats) -> None:
         """Absorb samples up to the cap."""
@@ -180,13 +190,6 @@ class StoppingRule(Configured, Guarded, ABC):
     def _until_test(self) -> int:
         """Samples until the next decision."""
         return 1
-
-    def _progress(self) -> dict[str, Any]:
-        """What the rule itself must remember in a saved state."""
-        return {}
-
-    def _restore(self, progress: dict[str, Any]) -> None:
-        """Go on from what `_progress` gave."""
 
     # ------------------------------------------------------------------ what anybody may read
 
@@ -214,83 +217,48 @@ class StoppingRule(Configured, Guarded, ABC):
             self.simulated,
         )  # fmt: skip
 
-    @property
-    def simulated(self) -> bool:
-        """True when seeded noise, or no noise at all, is used: nothing here is private."""
-        return self.noise is None or self.noise.simulated
-
-    @property
-    def privacy(self) -> Privacy:
-        """What is promised, about which unit, and why."""
-        return not_private()
-
-    @property
-    def ledger(self) -> tuple[Release, ...]:
-        """Everything that was released so far, in order."""
-        return tuple(self._ledger)
-
     # ------------------------------------------------------------------ saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save to a file, atomically. It is as sensitive as the samples (see `discreet.state`)."""
-        self._same_process()
-        state.write(path, "stopping rule", self.state())
+        """Save to a file, atomically, and keep that file up to date from now on.
+
+        Before a call that has tested or released something returns, the file is written again. So after a
+        crash the file never lies behind what was seen, and noise never meets other data. It is as sensitive
+        as the samples (see `discreet.state`).
+        """
+        super().save(path)
+        self._file, self._kept = os.path.abspath(path), self.ledger
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The rule that was saved in a file."""
-        rule = rule_from_state(state.read(path, "stopping rule"))
-        if not isinstance(rule, cls):
-            raise StateError(f"{path} holds a {type(rule).__name__}, not a {cls.__name__}")
+        """The rule that was saved in a file, which it keeps up to date from now on."""
+        rule = super().load(path)
+        rule._file, rule._kept = os.path.abspath(path), rule.ledger
         return rule
 
-    def state(self) -> dict[str, Any]:
-        """Everything needed to go on elsewhere, as JSON values."""
-        return {
-            "rule": self.key,
-            "options": self.options(),
-            "noise": None if self.noise is None else noise_state(self.noise),
-            "samples": self.samples,
-            "halted": self._halted,
-            "estimate": self._estimate,
-            "ledger": [release_state(entry) for entry in self._ledger],
-            "progress": self._progress(),
-        }
+    def _keep(self) -> None:
+        """Bring the file up to date, if there is one and something was tested or released since."""
+        if self._file is not None and self._kept != self.ledger:
+            self.save(self._file)
 
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Put a saved state into a freshly built rule of the same options."""
+    def _dump(self) -> dict[str, Any]:
+        return {**super()._dump(), "samples": self.samples, "halted": self._halted, "estimate": self._estimate}
+
+    def _revive(self, saved: dict[str, Any]) -> None:
+        super()._revive(saved)
         self.samples = int(saved["samples"])
         self._halted = bool(saved["halted"])
         self._estimate = saved["estimate"]
-        self._ledger = [restore_release(entry) for entry in saved["ledger"]]
-        self._restore(saved["progress"])
 
-
-def rule_from_state(saved: dict[str, Any]) -> StoppingRule:
-    """Rebuild a rule; all or nothing."""
-    from discreet.registry import RULES  # noqa: PLC0415  (the registry knows the rules, not they it)
-
-    try:
-        if saved["rule"] not in RULES:
-            raise StateError(f"the state holds a rule {saved['rule']!r} that is not registered here")
-        options = dict(saved["options"])
-        if saved["noise"] is not None:
-            options["noise"] = restore_noise(saved["noise"])
-        rule: StoppingRule = RULES[saved["rule"]](**options)
-        rule.restore(saved)
-        if rule.noise is not None:
-            rewind_noise(rule.noise, saved["noise"])  # building the rule drew from it
-    except (KeyError, TypeError, IndexError, AttributeError, ArgumentError) as error:
-        raise StateError(f"the state does not describe a stopping rule: {error!r}") from error
-    return rule
+    def _fresh(self) -> bool:
+        return super()._fresh() and self.samples == 0
 
 
 def _grid(radius: float | None, low: float | None, high: float | None) -> Grid:
     if radius is not None:
         if low is not None or high is not None:
             raise ArgumentError(f"give radius, or low and high, not both; got radius={radius!r}")
-        bound = checks.positive("radius", radius)
-        return Grid(-bound, bound)
+        return Grid(-radius, radius)
     if low is None or high is None:
         raise ArgumentError(f"give the samples' range as radius, or as low and high; got low={low!r}, high={high!r}")
     return Grid(low, high)

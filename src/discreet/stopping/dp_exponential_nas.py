@@ -26,6 +26,7 @@ class DPExponentialNAS(DPNAS):
     """
 
     key = "dp-exp-nas"
+    _ahead = 1
 
     def test_number(self, t: Any) -> Any:
         """k, for t = 2^k."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,11 @@ from discreet import checks
 from discreet.mechanisms.above_threshold import AboveThreshold
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.noise import Noise
-from discreet.privacy import Neighbours, Privacy, Release, Unit
+from discreet.privacy import Release
 from discreet.stopping.base import Floats
 from discreet.stopping.nas import NAS
 
-_BATCH = 1024  # tests at a time: noise is dear, and what is drawn past the halting test is wasted
+_BATCH = 256  # tests at a time, and noises drawn ahead of them: they are dear, and wasted past the halting test
 
 
 class DPNAS(NAS):
@@ -34,6 +33,10 @@ class DPNAS(NAS):
     """
 
     key = "dp-nas"
+    _ahead = _BATCH
+    privacy_reason = (
+        "a sparse vector over prefix sums at epsilon/2, then one Laplace release of the last sum at epsilon/2"
+    )
 
     def __init__(
         self,
@@ -50,7 +53,7 @@ class DPNAS(NAS):
     ) -> None:
         super().__init__(alpha=alpha, beta=beta, radius=radius, low=low, high=high, max_samples=max_samples, clip=clip)
         self.epsilon = checks.positive("epsilon", epsilon)
-        self._sparse = AboveThreshold(self.grid.width, self.epsilon / 2, noise)  # B, and A_t ahead of the data
+        self._sparse = AboveThreshold(self.grid.width, self.epsilon / 2, noise, self._ahead)  # B and the A_t
         self._laplace = LaplaceMechanism(self.grid.width, self.epsilon / 2, noise)  # L
         self.noise = self._sparse.noise
 
@@ -72,11 +75,11 @@ class DPNAS(NAS):
 
     def hoeffding_radius(self, t: Any) -> Any:
         """h_t, line 8."""
-        return self.half_width * np.sqrt(2 / t * np.log(16 * self.test_number(t) ** 2 / self.beta))
+        return self.half_width * np.sqrt(2 / t * self._log(16 * self.test_number(t) ** 2))
 
     def noise_margin(self, t: Any) -> Any:
         """c_t, line 9."""
-        once, tests = math.log(4 / self.beta), np.log(8 * self.test_number(t) ** 2 / self.beta)
+        once, tests = self._log(4), self._log(8 * self.test_number(t) ** 2)
         return self.sigma1 * once + self.sigma1 * tests + self.sigma3 / self.alpha * once
 
     def threshold(self, t: Any) -> Any:
@@ -117,21 +120,10 @@ class DPNAS(NAS):
         spans = ((None, 1, last),)
         return Release(self._sparse.tests, what, spans, value, units, scale, self.epsilon / 2, self.simulated)
 
-    @property
-    def privacy(self) -> Privacy:
-        """Pure epsilon for one sample."""
-        return Privacy(
-            self.epsilon,
-            Unit.REWARD,
-            Neighbours.ONE_REWARD,
-            "a sparse vector over prefix sums at epsilon/2, then one Laplace release of the last sum at epsilon/2",
-            self.simulated,
-        )
-
     def _progress(self) -> dict[str, Any]:
-        return {**super()._progress(), "sparse": self._sparse.state(), "laplace": self._laplace.state()}
+        return {**super()._progress(), "sparse": self._sparse._state(), "laplace": self._laplace._state()}
 
     def _restore(self, progress: dict[str, Any]) -> None:
         super()._restore(progress)
-        self._sparse.restore(progress["sparse"])
-        self._laplace.restore(progress["laplace"])
+        self._sparse._restore(progress["sparse"])
+        self._laplace._restore(progress["laplace"])

@@ -30,11 +30,10 @@ class EBGStop(EBStop):
 
     def log_term(self, times: Floats) -> Floats:
         """A ln(3/d_k) at each of these times."""
-        share = self.beta * (self.p - 1) / self.p
         intervals = interval_of(times, self.growth)
         ends = np.floor(self.growth**intervals)
         ratio = ends / np.floor(self.growth ** (intervals - 1))
-        result: Floats = ratio * np.log(3 * intervals**self.p / share)
+        result: Floats = ratio * (np.log(3 * intervals**self.p) - self._log_share())
         return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,11 @@ class EBStop(StoppingRule):
 
     def log_term(self, times: Floats) -> Floats:
         """ln(3/d_t) at each of these times."""
-        share = self.beta * (self.p - 1) / self.p
-        return np.log(3 * times**self.p / share)
+        return np.log(3 * times**self.p) - self._log_share()
+
+    def _log_share(self) -> float:
+        """Ln c: computed apart, so that no quotient overflows for a tiny beta."""
+        return math.log(self.beta) + math.log((self.p - 1) / self.p)
 
     def _absorb(self, units: Floats) -> None:
         middle = (self.grid.floor + self.grid.width / 2) * self.grid.step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,11 @@ class NAS(StoppingRule):
 
     def hoeffding_radius(self, t: Any) -> Any:
         """h_t, for one t or an array of them."""
-        return self.half_width * np.sqrt(2 / t * np.log(4 * t**2 / self.beta))
+        return self.half_width * np.sqrt(2 / t * self._log(4 * t**2))
+
+    def _log(self, number: Any) -> Any:
+        """ln(number/beta), also for a beta so small that the quotient would overflow."""
+        return np.log(number) - math.log(self.beta)
 
     def threshold(self, t: Any) -> Any:
         """What |sum| must reach at t."""
@@ -67,10 +72,13 @@ class NAS(StoppingRule):
     def _margins(self, sums: Any, times: Floats) -> Any:
         """|sum| minus its threshold, in grid units, rounded against halting."""
         steps: Any = times.astype(np.int64)
+        limits: Any = np.ceil(self._threshold_units(times))
         if times[-1] * (abs(self.grid.floor) + self.grid.width) >= 2.0**62:
-            steps = steps.astype(object)  # a range far from 0: 64 bits would overflow
-        distance = np.abs(sums + steps * self.grid.floor)
-        return distance - np.ceil(self._threshold_units(times)).astype(np.int64)
+            # A range far from 0, where 64 bits would overflow: Python's integers do not.
+            steps, limits = steps.astype(object), np.array([int(limit) for limit in limits], dtype=object)
+        else:
+            limits = np.minimum(limits, 2.0**62).astype(np.int64)
+        return np.abs(sums + steps * self.grid.floor) - limits
 
     def _threshold_units(self, times: Any) -> Any:
         rounding = 0.5 * times * (1 + 1 / self.alpha)

@@ -1,0 +1,96 @@
+"""What rules and policies share: a privacy statement, a ledger, and a saved state."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC
+from typing import Any, ClassVar, Self
+
+from discreet import state
+from discreet.errors import PrivacyError, StateError
+from discreet.guard import Guarded
+from discreet.noise import Noise, noise_state, rewind_noise
+from discreet.options import Configured
+from discreet.privacy import Neighbours, Privacy, Release, Unit, not_private, release_state, restore_release
+
+
+class Algorithm(Configured, Guarded, ABC):
+    """The base of `Policy` and `StoppingRule`."""
+
+    kind: ClassVar[str]
+    """What a saved state calls it."""
+    key: ClassVar[str]
+    """The short name, for the registry and the command line."""
+    privacy_reason: ClassVar[str | None] = None
+    """Why it is private, in one sentence; None for what is not private."""
+
+    noise: Noise | None = None
+    epsilon: float
+
+    def __init__(self) -> None:
+        self._ledger: list[Release] = []
+        self._guard()
+
+    @property
+    def simulated(self) -> bool:
+        """True when seeded noise, or no noise at all, is used: nothing here is private."""
+        return self.noise is None or self.noise.simulated
+
+    @property
+    def privacy(self) -> Privacy:
+        """What is promised, about which unit, and why."""
+        if self.privacy_reason is None:
+            return not_private()
+        return Privacy(self.epsilon, Unit.REWARD, Neighbours.ONE_REWARD, self.privacy_reason, self.simulated)
+
+    @property
+    def ledger(self) -> tuple[Release, ...]:
+        """Everything that was released so far, in order."""
+        return tuple(self._ledger)
+
+    # ------------------------------------------------------------------ saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save to a file, atomically. The file may be as sensitive as the rewards (see `discreet.state`)."""
+        state.write(path, self.kind, self._dump())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """What was saved in a file: same noise, same place."""
+        from discreet.registry import rebuild  # noqa: PLC0415  (the registry knows the algorithms, not they it)
+
+        loaded = rebuild(cls.kind, state.read(path, cls.kind))
+        if not isinstance(loaded, cls):
+            raise StateError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
+        return loaded
+
+    def _dump(self) -> dict[str, Any]:
+        """Everything needed to go on elsewhere, as JSON values."""
+        self._same_process()
+        return {
+            "name": self.key,
+            "options": self.options(),
+            "noise": None if self.noise is None else noise_state(self.noise),
+            "ledger": [release_state(entry) for entry in self._ledger],
+            "progress": self._progress(),
+        }
+
+    def _revive(self, saved: dict[str, Any]) -> None:
+        """Put a saved state into a freshly built object of the same options."""
+        if not self._fresh():
+            raise PrivacyError("only a new object takes a saved state: going back would use noise twice")
+        self._ledger = [restore_release(entry) for entry in saved["ledger"]]
+        self._restore(saved["progress"])
+        if self.noise is not None:
+            rewind_noise(self.noise, saved["noise"])  # building the object drew from it
+
+    def _fresh(self) -> bool:
+        """Whether nothing has happened to this object yet."""
+        return not self._ledger
+
+    def _progress(self) -> dict[str, Any]:
+        """What the algorithm itself must remember in a saved state."""
+        return {}
+
+    def _restore(self, progress: dict[str, Any]) -> None:
+        """Go on from what `_progress` gave."""

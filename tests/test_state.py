@@ -24,8 +24,14 @@ def some_bandit(noise=None, told=7):
     return bandit, tickets
 
 
-def test_the_issue_lines_run_as_written(tmp_path, monkeypatch):
+def test_the_first_lines_that_anyone_types_run_as_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    stream = np.tile([1.0, 1.0, -1.0], 100_000)
+    rule = discreet.DPExponentialNAS(epsilon=0.5, alpha=0.1, beta=0.05, radius=1.0)
+    result = rule.run(stream)
+    assert result.reached
+    assert abs(result.estimate - 1 / 3) < 0.1 / 3
+    assert result.samples <= 2**17
     policy = discreet.DPSuccessiveElimination(arms=["A", "B", "C"], epsilon=0.5, horizon=1_000_000)
     bandit = discreet.Bandit(policy)
     ticket = bandit.ask()

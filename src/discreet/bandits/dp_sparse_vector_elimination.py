@@ -28,6 +28,16 @@ class DPSparseVectorElimination(EliminationPolicy):
     released at epsilon/2.
 
     This is not Algorithm 3, only its forerunner: kept for comparison.
+
+    >>> from discreet import SimulatedNoise
+    >>> policy = DPSparseVectorElimination(["A", "B"], epsilon=1.0, horizon=10_000, noise=SimulatedNoise(seed=1))
+    >>> while len(policy.viable) == 2:  # A always pays, B never does
+    ...     pulls = policy.plan().pulls
+    ...     _ = policy.close({"A": pulls["A"] * policy.grid.width, "B": 0})
+    >>> policy.best_arm, policy.pulls
+    ('A', {'A': 2048, 'B': 2048})
+    >>> [entry.what for entry in policy.ledger]
+    ['above threshold: 11 tests, halted', 'epoch total', 'epoch total']
     """
 
     key = "dp-se-svt"
@@ -142,6 +152,14 @@ class ModifiedDPSuccessiveElimination(DPSparseVectorElimination):
     """The withdrawn "modified DP-SE": halts as soon as the worst arm can go, not all arms of a similar gap.
 
     Same algorithm with 2 h_r for 10 h_r in the halting test and 4 for 16 in c_r; same privacy.
+
+    >>> from discreet import SimulatedNoise
+    >>> policy = ModifiedDPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000, noise=SimulatedNoise(seed=1))
+    >>> while len(policy.viable) == 2:  # A always pays, B never does
+    ...     pulls = policy.plan().pulls
+    ...     _ = policy.close({"A": pulls["A"] * policy.grid.width, "B": 0})
+    >>> policy.best_arm, policy.pulls
+    ('A', {'A': 512, 'B': 512})
     """
 
     key = "dp-se-modified"

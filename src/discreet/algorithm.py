@@ -51,7 +51,11 @@ class Algorithm(Configured, Guarded, ABC):
     # ------------------------------------------------------------------ saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save to a file, atomically. The file may be as sensitive as the rewards (see `discreet.state`)."""
+        """Save to a file, atomically. The file may be as sensitive as the rewards (see `discreet.state`).
+
+        Whoever drives a policy by hand saves it after `close` and before showing what that released: a file
+        that lies behind would, after a crash, use the same noise on other rewards.
+        """
         state.write(path, self.kind, self._dump())
 
     @classmethod

@@ -14,6 +14,7 @@ import math
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -129,7 +130,7 @@ class SimulatedNoise(_PooledNoise):
 
     simulated = True
 
-    def __init__(self, seed: int | np.random.SeedSequence | np.random.Generator | None = None) -> None:
+    def __init__(self, seed: int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None = None) -> None:
         super().__init__()
         self._generator = np.random.default_rng(seed)
 

@@ -154,7 +154,7 @@ class StoppingRule(Algorithm):
         want = min(self.plan(), CHUNK)
         try:
             for item in items:
-                if (isinstance(item, np.ndarray) and item.ndim) or isinstance(item, list | tuple):
+                if isinstance(item, list | tuple) or getattr(item, "ndim", 0) > 0:
                     flush()
                     if not self.finished:
                         self._feed_array(item)

@@ -16,6 +16,8 @@ from rich.table import Table
 
 import discreet
 from discreet.lab import instance, play
+from discreet.lab.kernels import dp_ucb, ucb
+from discreet.lab.kernels.randomness import fresh_state
 from discreet.noise import private_noise
 
 
@@ -138,11 +140,42 @@ def step_by_step():
     return Row("DP-UCB, policy object, simulated", 20_000 / dp, "pulls/s", "-", True, "UCB, policy object", dp / ucb)
 
 
+def kernels():
+    """The compiled kernels on one core, each against its own reference kernel in the same run."""
+    horizon, short = 50_000_000, 1_000_000
+    rows = []
+    for arms, goal in ((5, 3e9), (20, 4e8)):
+        means, points = instance("C2", arms), np.array([horizon])
+
+        def timed(kernel, steps, *constants, means=means, points=points):
+            kernel(means, 1000, fresh_state(0), points, *constants)  # compiled before it is timed
+            return best_of(3, lambda: kernel(means, steps, fresh_state(1), points, *constants)) / steps
+
+        slow = timed(ucb.reference, short)
+        for name, kernel, wanted in (("lazy", ucb.lazy, None), ("skip-ahead", ucb.skip_ahead, goal)):
+            rate = 1 / timed(kernel, horizon)
+            goal_text = f">= {wanted:.0e}" if wanted else "-"
+            met = wanted is None or rate >= wanted
+            rows.append(
+                Row(f"UCB {name}, C2, K = {arms}", rate, "pulls/s", goal_text, met, "reference", 1 / rate / slow)
+            )
+        policy = discreet.DPUCB(range(arms), epsilon=0.25, horizon=horizon, noise=discreet.SimulatedNoise(0))
+        constants = dp_ucb.constants(policy)
+        slow, rate = timed(dp_ucb.reference, short, *constants), 1 / timed(dp_ucb.skip_ahead, horizon, *constants)
+        met = rate * slow >= 30 or arms > 5
+        goal_text = "30 x reference" if arms == 5 else "-"
+        rows.append(
+            Row(f"DP-UCB skip-ahead, C2, K = {arms}", rate, "pulls/s", goal_text, met, "reference", 1 / rate / slow)
+        )
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
+    rows += kernels()
     if arguments.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:

@@ -24,23 +24,23 @@ class DPUCB(CountedPolicy):
     ====================== ============ ======================= ====================================
     preset                 trees at     exploration             relaxation
     ====================== ============ ======================= ====================================
-    "event-level"          epsilon      sqrt(2 ln t / n)        ln(T)^2 ln(T ln T/gamma) / epsilon
+    "event-level"          epsilon      sqrt(2 ln t / n)        ln(T)^2 ln(K T ln T/gamma) / epsilon
     "mishra-thakurta-2015" epsilon / K  sqrt(2 ln t / n)        K ln(T)^2 ln(K T ln T/gamma) / epsilon
     "thesis"               epsilon      sqrt(2 ln(2/gamma) / n) sqrt(8) ln(T)^1.5 ln(2/gamma) / epsilon
     ====================== ============ ======================= ====================================
 
     The default fits the paper's claims and its words (tree nodes of noise log2(T)/epsilon). Mishra and
     Thakurta hide the whole row of potential rewards of a step, hence K trees at epsilon/K each; when only
-    the observed reward is to be hidden, one tree is touched and epsilon suffices. The third is the index in
-    A. Azize's thesis. `relaxation` overrides the preset's constant: privacy does not depend on it, but a
-    small one lets early noise lock the policy on to a wrong arm for ever.
+    the observed reward is to be hidden, one tree is touched and epsilon suffices, without their leading K.
+    The third is the index in A. Azize's thesis. `relaxation` overrides the preset's constant: privacy does
+    not depend on it, but a small one lets early noise lock the policy on to a wrong arm for ever.
 
     Private because a reward enters the tree of its own arm only, and that tree is private by itself.
 
     >>> from discreet import SimulatedNoise
     >>> policy = DPUCB(["A", "B"], epsilon=1.0, horizon=1000, noise=SimulatedNoise(seed=1))
     >>> round(policy.relaxation, 1)
-    751.5
+    784.5
     >>> policy.plan().pulls
     {'A': 1}
     """
@@ -82,11 +82,10 @@ class DPUCB(CountedPolicy):
     def _preset_relaxation(self) -> float:
         arms, horizon, gamma = len(self.arms), self.horizon or 1, self.gamma
         log = math.log(horizon)
-        if self.preset == "mishra-thakurta-2015":
-            return arms * log**2 * math.log(arms * horizon * log / gamma) / self.epsilon
         if self.preset == "thesis":
             return math.sqrt(8 * log**3) * math.log(2 / gamma) / self.epsilon
-        return log**2 * math.log(horizon * log / gamma) / self.epsilon
+        one_tree = log**2 * math.log(arms * horizon * log / gamma) / self.epsilon
+        return arms * one_tree if self.preset == "mishra-thakurta-2015" else one_tree
 
     @property
     def privacy(self) -> Privacy:

@@ -1,0 +1,121 @@
+"""Random numbers inside compiled kernels: xoshiro256+ (Blackman and Vigna) and what is built on it.
+
+The state is an array of four 64-bit words; `fresh_state` makes one from a numpy SeedSequence.
+"""
+
+# mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit, uint64
+
+_TO_UNIT = 2.0**-53
+
+
+def fresh_state(seed: Any) -> Any:
+    """A generator state from anything that numpy accepts as a seed.
+
+    >>> fresh_state(1).shape
+    (4,)
+    """
+    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    return sequence.generate_state(4, np.uint64)
+
+
+@njit(inline="always")
+def next_word(state):
+    """64 random bits."""
+    word = state[0] + state[3]
+    carry = state[1] << uint64(17)
+    state[2] ^= state[0]
+    state[3] ^= state[1]
+    state[1] ^= state[2]
+    state[0] ^= state[3]
+    state[2] ^= carry
+    state[3] = (state[3] << uint64(45)) | (state[3] >> uint64(19))
+    return word
+
+
+@njit(inline="always")
+def uniform(state):
+    """A number in (0, 1), both ends excluded."""
+    return (np.float64(next_word(state) >> uint64(11)) + 0.5) * _TO_UNIT
+
+
+@njit(inline="always")
+def threshold(mean):
+    """The 53-bit number below which a word means 1."""
+    return uint64(mean * 2.0**53)
+
+
+@njit(inline="always")
+def bernoulli(state, limit):
+    """1 with the probability that `threshold` encoded, else 0."""
+    return 1 if (next_word(state) >> uint64(11)) < limit else 0
+
+
+@njit
+def laplace(state, scale):
+    """A Laplace variable of this scale."""
+    u = uniform(state)
+    return scale * math.log(2 * u) if u < 0.5 else -scale * math.log(2 * (1 - u))
+
+
+@njit
+def binomial(state, count, mean):
+    """How many of `count` independent trials succeed."""
+    if mean > 0.5:
+        return count - _binomial_half(state, count, 1 - mean)
+    return _binomial_half(state, count, mean)
+
+
+@njit
+def _binomial_half(state, count, p):
+    if count * p < 10:
+        return _by_inversion(state, count, p)
+    return _by_rejection(state, count, p)
+
+
+@njit
+def _by_inversion(state, count, p):
+    """Walk up the distribution function: good for small means."""
+    ratio = p / (1 - p)
+    while True:
+        u = uniform(state)
+        mass = math.exp(count * math.log1p(-p))
+        for successes in range(count + 1):
+            if u < mass:
+                return successes
+            u -= mass
+            mass *= ratio * (count - successes) / (successes + 1)
+
+
+@njit
+def _by_rejection(state, count, p):
+    """Hoermann's transformed rejection with squeeze (BTRS, 1993)."""
+    q = 1 - p
+    deviation = math.sqrt(count * p * q)
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    centre = count * p + 0.5
+    squeeze = 0.92 - 4.2 / b
+    alpha = (2.83 + 5.1 / b) * deviation
+    log_odds = math.log(p / q)
+    mode = math.floor((count + 1) * p)
+    at_mode = math.lgamma(mode + 1) + math.lgamma(count - mode + 1)
+    while True:
+        u = uniform(state) - 0.5
+        v = uniform(state)
+        distance = 0.5 - abs(u)
+        successes = math.floor((2 * a / distance + b) * u + centre)
+        if distance >= 0.07 and v <= squeeze:
+            return int(successes)
+        if successes < 0 or successes > count:
+            continue
+        log_v = math.log(v * alpha / (a / (distance * distance) + b))
+        log_ratio = at_mode - math.lgamma(successes + 1) - math.lgamma(count - successes + 1)
+        if log_v <= log_ratio + (successes - mode) * log_odds:
+            return int(successes)

@@ -1,0 +1,106 @@
+"""How low the noise of a binary tree sinks within a block: the table behind DP-UCB's skip-ahead kernel.
+
+Inside an aligned block of 2^q pulls the tree's noise is N + W(k), where W(k) adds one fresh Laplace variable for
+each set bit of k, 0 <= k < 2^q. T_q(y) is the probability that W sinks to -y or below, in units of the noise's
+scale. The block's left half is a block of its own, and its right half is another one behind one more Laplace
+variable E (the left half's node), so
+
+    1 - T_q(y) = (1 - T_(q-1)(y)) (1 - R_(q-1)(y)),
+    R(y) = Pr[E + min W <= -y] = exp(-y)/2 + integral over u > 0 of exp(-|u - y|)/2 T(u),    T_0(y) = 0 for y > 0.
+
+It depends on nothing else: one table serves every horizon, epsilon and number of arms.
+"""
+
+# mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy.signal import lfilter
+
+from discreet.lab.kernels.randomness import uniform
+
+LEVELS = 27
+_PER_UNIT = 128  # grid points to a unit of y
+_REACH = 64  # the table ends here, and goes on as a straight line in the logarithm
+_FINER = 16  # the recursion is computed on a grid this much finer
+
+THETA = 0.65
+_LOG_GROWTH = math.log(1 + 1 / (1 - THETA**2))
+"""T_q(y) <= exp(q _LOG_GROWTH - THETA y): if it holds for q - 1, then R <= that / (1 - THETA^2), and T_q <= T + R."""
+
+
+@cache
+def log_table() -> Any:
+    """Ln T_q(y) for q = 0 .. 27 on the grid y = 0, 1/128, ... 64."""
+    step = 1 / (_PER_UNIT * _FINER)
+    points = _REACH * _PER_UNIT * _FINER
+    y = np.arange(points + 1) * step
+    decay = math.exp(-step)
+    # The integral of exp(-(step - u))/2 over one cell, of a function that is linear in it.
+    at_far = 0.5 * (1 - (1 - decay) / step)
+    at_near = 0.5 * ((1 - decay) / step - decay)
+
+    def swept(values: Any, start: float) -> Any:
+        """The integral up to each point of exp(-distance)/2 times the values, as a recursive filter."""
+        cells = at_far * values[1:] + at_near * values[:-1]
+        return np.concatenate([[start], lfilter([1], [1, -decay], cells, zi=[decay * start])[0]])
+
+    chance = np.zeros(points + 1)
+    table = np.full((LEVELS + 1, _REACH * _PER_UNIT + 1), -1e300)
+    for level in range(1, LEVELS + 1):
+        beyond = chance[-1] * 0.5 / (1 + THETA)  # the little that lies past the table
+        right = 0.5 * np.exp(-y) + swept(chance, 0.0) + swept(chance[::-1], beyond)[::-1]
+        chance = chance + (1 - chance) * right
+        table[level] = np.log(chance[::_FINER])
+    return table
+
+
+@njit
+def log_chance(table, level, y):
+    """Ln T_level(y); 0 for y <= 0, since W starts at 0."""
+    if y <= 0:
+        return 0.0
+    if level == 0:
+        return -1e300
+    place = y * _PER_UNIT
+    last = table.shape[1] - 1
+    if place >= last:
+        return table[level, last] + (table[level, last] - table[level, last - 1]) * (place - last)
+    cell = int(place)
+    return table[level, cell] + (place - cell) * (table[level, cell + 1] - table[level, cell])
+
+
+@njit
+def next_height(state, table, level, x):
+    """Draw y = x + E given that the block behind it, of this level, sinks by y: density exp(-|y - x|)/2 T_level(y).
+
+    Rejection from the envelope min(1, exp(level _LOG_GROWTH - THETA y)), whose four pieces are exponentials.
+    """
+    if level == 0:
+        return math.log(uniform(state))  # the block is this one pull: y <= 0, an exponential below 0
+    bound = level * _LOG_GROWTH
+    bend = bound / THETA  # where the envelope leaves 1
+    slope = 1 - THETA
+    low, high = min(bend, x), max(bend, x)
+    below = 0.5 * math.exp(low - x)
+    flat = 0.5 * (1 - math.exp(x - bend)) if x < bend else 0.0
+    rising = 0.5 * math.exp(bound - x) * (math.exp(slope * x) - math.exp(slope * bend)) / slope if bend < x else 0.0
+    above = 0.5 * math.exp(bound + x - (1 + THETA) * high) / (1 + THETA)
+    while True:
+        u = uniform(state) * (below + flat + rising + above)
+        v = uniform(state)
+        if u < below:
+            y = low + math.log(v)
+        elif u < below + flat:
+            y = x - math.log1p(-v * (1 - math.exp(x - bend)))
+        elif u < below + flat + rising:
+            y = bend + math.log1p(v * math.expm1(slope * (x - bend))) / slope
+        else:
+            y = high - math.log(v) / (1 + THETA)
+        if math.log(uniform(state)) < log_chance(table, level, y) - min(0.0, bound - THETA * y):
+            return y

@@ -1,0 +1,268 @@
+"""UCB with Bernoulli arms, compiled: reference, lazy and skip-ahead.
+
+Every kernel takes the arms' means, the horizon, a generator state and sorted checkpoints, and gives how often
+each arm was pulled by each checkpoint. Pseudo-regret is a sum over these counts.
+"""
+
+# mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit, uint64
+
+from discreet.lab.kernels.randomness import bernoulli, binomial, threshold, uniform
+
+_SLACK = 1 - 1e-12  # certificates are compared with a little room for rounding
+_SMALLEST_BLOCK = 96  # below this many pulls a binomial costs more than it saves
+_RUN = 128  # pulls at most between two looks at the other arms, where blocks are too small
+
+
+@njit(inline="always")
+def exploration(step):
+    """sqrt(2 ln t), which every bonus shares."""
+    return math.sqrt(2 * math.log(step))
+
+
+@njit
+def leader(means, roots, step):
+    """The arm with the highest index mean + sqrt(2 ln t) / sqrt(n); ties go to the first."""
+    spread = exploration(step)
+    best, found = -1.0, 0
+    for arm in range(means.size):
+        value = means[arm] + spread * roots[arm]
+        if value > best:
+            best, found = value, arm
+    return found
+
+
+@njit
+def best_rival(means, roots, arm, step):
+    """The highest index of the other arms, which only grows while they rest."""
+    spread = exploration(step)
+    best = -1.0
+    for other in range(means.size):
+        if other != arm:
+            value = means[other] + spread * roots[other]
+            best = max(best, value)
+    return best
+
+
+@njit
+def note(counts, checkpoints, place, pulls, arm, time):
+    """Write the checkpoints up to `time`, when the last pulls were all of one arm; gives the next open one."""
+    while place < checkpoints.size and checkpoints[place] <= time:
+        counts[place, :] = pulls
+        counts[place, arm] -= time - checkpoints[place]
+        place += 1
+    return place
+
+
+@njit
+def reference(chances, horizon, state, checkpoints):
+    """One step at a time, as the policy object does it."""
+    arms = chances.size
+    totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
+    means, roots = np.zeros(arms), np.zeros(arms)
+    counts = np.zeros((checkpoints.size, arms), np.int64)
+    place = 0
+    for time in range(1, horizon + 1):
+        arm = time - 1 if time <= arms else leader(means, roots, time)
+        totals[arm] += bernoulli(state, threshold(chances[arm]))
+        pulls[arm] += 1
+        means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
+        place = note(counts, checkpoints, place, pulls, arm, time)
+    return counts
+
+
+@njit
+def run_of_pulls(state, limit, margin, rival, most):
+    """Pull one arm while its margin stays above 0, `most` times at most; gives its rewards and the pulls.
+
+    While arm a is pulled, the others' indices grow only through ln t. For the whole run they stay below `rival`,
+    their best at its last step. With n pulls and total S at the start, a's index stays above that as long as
+    S + rewards - (n + k) rival + sqrt(2 ln t n) > 0, where t is the first step: each term is a lower bound. So
+    one addition and one comparison a pull decide, and when they fail all indices are computed again.
+    """
+    a, b, c, d = state[0], state[1], state[2], state[3]  # in registers: this loop is what costs
+    rewards, done = 0, 0
+    while True:
+        word = a + d
+        carry = b << uint64(17)
+        c ^= a
+        d ^= b
+        b ^= c
+        a ^= d
+        c ^= carry
+        d = (d << uint64(45)) | (d >> uint64(19))
+        reward = 1 if (word >> uint64(11)) < limit else 0
+        rewards += reward
+        margin += reward - rival
+        done += 1
+        if not (margin > 0 and done < most):
+            break
+    state[0], state[1], state[2], state[3] = a, b, c, d
+    return rewards, done
+
+
+@njit(inline="always")
+def margin_of(total, pulls, rival, step):
+    """What `run_of_pulls` starts from."""
+    return total - pulls * rival + exploration(step) * math.sqrt(pulls) * _SLACK
+
+
+@njit
+def lazy(chances, horizon, state, checkpoints):
+    """Draws the same rewards in the same order as the reference, and looks at the other arms only when it must."""
+    arms = chances.size
+    totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
+    means, roots = np.zeros(arms), np.zeros(arms)
+    counts = np.zeros((checkpoints.size, arms), np.int64)
+    place, time, block = 0, 0, 64
+    while time < horizon:
+        if time < arms:
+            arm, size, margin, rival = time, 1, 0.0, 0.0
+        else:
+            arm = leader(means, roots, time + 1)
+            size = min(block, horizon - time)
+            rival = best_rival(means, roots, arm, time + size)
+            margin = margin_of(totals[arm], pulls[arm], rival, time + 1)
+        rewards, done = run_of_pulls(state, threshold(chances[arm]), margin, rival, size)
+        totals[arm] += rewards
+        pulls[arm] += done
+        time += done
+        means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
+        place = note(counts, checkpoints, place, pulls, arm, time)
+        if done == size:
+            block = min(2 * block, 4096)
+        elif done < size // 4:
+            block = max(block // 2, 16)
+    return counts
+
+
+@njit
+def fresh_block(state, table, arm, start, size, chance):
+    """How many of an arm's next rewards are 1: one binomial draw."""
+    return binomial(state, size, chance)
+
+
+@njit
+def fresh_reveal(state, table, arm, start, left, ones):
+    """The next of `left` rewards, `ones` of which are 1: drawn without replacement."""
+    return 1 if uniform(state) * left < ones else 0
+
+
+@njit
+def fresh_run(state, table, arm, start, chance, margin, rival, most):
+    """A run of pulls, reward by reward."""
+    return run_of_pulls(state, threshold(chance), margin, rival, most)
+
+
+@njit
+def replayed_block(state, table, arm, start, size, chance):
+    """The same from a table of rewards by arm and pull: for tests."""
+    return int(table[arm, start : start + size].sum())
+
+
+@njit
+def replayed_reveal(state, table, arm, start, left, ones):
+    """The next reward of the table."""
+    return int(table[arm, start])
+
+
+@njit
+def replayed_run(state, table, arm, start, chance, margin, rival, most):
+    """A run of pulls on the table's rewards."""
+    rewards, done = 0, 0
+    while True:
+        reward = int(table[arm, start + done])
+        rewards += reward
+        margin += reward - rival
+        done += 1
+        if not (margin > 0 and done < most):
+            return rewards, done
+
+
+@njit
+def guess(margin, rival, chance, most, boldness):
+    """A block size that will probably be certain: how long until the zeros eat up the leader's margin."""
+    failure = max(1 - chance, 1e-9)
+    size = boldness * margin / max(rival, 0.05) / failure
+    size -= 4 * math.sqrt(max(size, 0.0) * failure * (1 - failure)) / failure
+    return int(max(0.0, min(size, float(most))))
+
+
+@njit
+def certain(total, pulls, zeros, size, means, roots, arm, time):
+    """Whether a block with this many zeros is the leader's, in whatever order its rewards come."""
+    end = time + 1 + size
+    bonus = exploration(end) / math.sqrt(pulls + size)
+    return (total / (pulls + zeros) + bonus) * _SLACK > best_rival(means, roots, arm, end)
+
+
+def build_skip_ahead(block_of, reveal, run, boldness=0.9):
+    """The skip-ahead kernel over a source of rewards; `boldness` scales its guesses, which only cost time."""
+
+    @njit
+    def skip_ahead(chances, horizon, state, checkpoints, table):
+        """Draws the sum of a whole block first, and looks inside only when the sum does not settle it.
+
+        Arm a leads with n pulls and total S before step t. Draw the number of zeros z among its next m
+        rewards. At any decision inside the block a's mean is at least S/(n + z), since ones never lower a mean,
+        and its bonus at least sqrt(2 ln(t + m)/(n + m)), since ln(t + k)/(n + k) falls in k (n <= t, t >= 3).
+        The rivals' indices are at most what they are at step t + m. If a's bound is above theirs, the block is
+        all a's, and only the sum matters. Otherwise the rewards are revealed one by one, given their sum, with
+        the ordinary test after each. What is not revealed when the leader changes is forgotten: rewards are
+        independent, and the change is decided by what was revealed.
+        """
+        arms = chances.size
+        totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
+        means, roots = np.zeros(arms), np.zeros(arms)
+        counts = np.zeros((checkpoints.size, arms), np.int64)
+        place, time = 0, 0
+        while time < horizon:
+            if time < arms:
+                arm, size, margin, rival, short = time, 0, 0.0, 0.0, 1
+            else:
+                arm = leader(means, roots, time + 1)
+                short = min(_RUN, horizon - time)
+                rival = best_rival(means, roots, arm, time + short)
+                margin = margin_of(totals[arm], pulls[arm], rival, time + 1)
+                size = guess(margin, rival, chances[arm], horizon - time, boldness)
+            start = pulls[arm]
+            if size < _SMALLEST_BLOCK:
+                gained, done = run(state, table, arm, start, chances[arm], margin, rival, short)
+            else:
+                ones = block_of(state, table, arm, start, size, chances[arm])
+                if certain(totals[arm], start, size - ones, size, means, roots, arm, time):
+                    gained, done = ones, size
+                else:
+                    gained, done = 0, 0
+                    while True:
+                        gained += reveal(state, table, arm, start + done, size - done, ones - gained)
+                        done += 1
+                        if done == size:
+                            break
+                        step = time + done + 1
+                        value = (totals[arm] + gained) / (start + done) + exploration(step) / math.sqrt(start + done)
+                        if not value * _SLACK > best_rival(means, roots, arm, step):
+                            break  # caught, or nearly: all indices are computed again
+            totals[arm] += gained
+            pulls[arm] += done
+            time += done
+            means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
+            place = note(counts, checkpoints, place, pulls, arm, time)
+        return counts
+
+    return skip_ahead
+
+
+_skip_ahead = build_skip_ahead(fresh_block, fresh_reveal, fresh_run)
+_NO_TABLE = np.zeros((1, 1), np.uint8)
+
+
+def skip_ahead(chances: Any, horizon: int, state: Any, checkpoints: Any) -> Any:
+    """The skip-ahead kernel on fresh randomness."""
+    return _skip_ahead(chances, horizon, state, checkpoints, _NO_TABLE)

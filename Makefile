@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 
 .PHONY: help test reproduce verify lint bench pin clean
 help:
-	@echo "make reproduce  compare DP-SE, DP-UCB, SE and UCB, and check the paper's figures for DP-SE"
+	@echo "make reproduce  compare DP-SE, DP-UCB, SE and UCB, also at the paper's horizon"
 	@echo "make test       run the tests, doctests included"
 	@echo "make verify     run the slow statistical studies too"
 	@echo "make lint       ruff and mypy --strict"

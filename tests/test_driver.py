@@ -216,7 +216,7 @@ def test_a_policy_has_one_driver():
 
 
 def test_a_private_bandit_is_not_copied_or_pickled():
-    bandit = Bandit(discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=1000))
+    bandit = Bandit(discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000))
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(PrivacyError):
             attempt(bandit)
@@ -227,6 +227,24 @@ def test_repr_shows_no_total():
     bandit.tell(bandit.ask(50), np.full(50, 0.123))
     assert all(str(total) not in repr(bandit) for total in (*bandit._sums, sum(bandit._sums)))
     assert "outstanding=0" in repr(bandit)
+
+
+def test_a_horizon_too_short_to_learn_anything_is_pointed_out():
+    with pytest.warns(UserWarning, match="will learn nothing: its first epoch does not fit into the horizon"):
+        Bandit(dp_se(horizon=1000))
+
+
+def test_what_to_do_about_missing_rewards_depends_on_what_was_declared():
+    for options, remedy in (
+        ({}, "declare a default_reward"),
+        ({"default_reward": 0.0}, "open_tickets\\), expire them"),
+    ):
+        bandit = Bandit(dp_se(), **options)
+        bandit.ask(10**6)
+        with pytest.raises(WaitingError, match=remedy):
+            bandit.ask()
+    with pytest.raises(AttributeError):
+        bandit.default_reward = 1.0
 
 
 def test_a_ticket_from_the_network_is_only_a_name():

@@ -67,6 +67,19 @@ def test_rewards_out_of_range_are_refused_or_clipped(bad, width):
     assert grid.encode(bad, clip=True) == grid.total([bad], clip=True) == (width if bad > 0 else 0)
 
 
+def test_a_sum_of_clicks_becomes_units(width):
+    assert Grid(0, 1).units(650, 1882) == 650 * width
+    assert Grid(-1, 1).units(np.float64(-3), 5) == Grid(-1, 1).total([-1, -1, -1, 0, 0])
+    for total, count in ((0.1, 10), (11, 10), (-1, 10), (math.nan, 10), (1, 0), ("1", 3)):
+        with pytest.raises(ArgumentError, match=r"total|count"):
+            Grid(0, 1).units(total, count)
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(ArgumentError, match="compressed"):
+        Grid(0, 1).total(np.ma.array([0, 1, 1], mask=[0, 1, 1]))
+
+
 @pytest.mark.parametrize("bad", ["1.0", None, 1 + 2j, [1.0], np.array([1.0, 2.0])])
 def test_what_is_not_a_number_is_refused(bad):
     with pytest.raises(ArgumentError, match="reward must be a number"):

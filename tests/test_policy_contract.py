@@ -166,7 +166,7 @@ class TestEveryPolicy:
 def test_policies_without_noise_say_that_they_are_not_private(name):
     policy = examples.policy(name)
     assert policy.privacy.epsilon == math.inf
-    assert policy.simulated
+    assert not policy.simulated
     assert policy.ledger == ()
 
 

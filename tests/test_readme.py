@@ -16,6 +16,8 @@ def test_the_code_blocks_run_in_order(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().out
     assert "within 10% of the true mean with probability 0.95, from 8,192 samples (epsilon = 1)" in said
     assert "red ('red',)" in said
+    assert [entry.arms for entry in namespace["released"]] == [("blue",), ("green",), ("red",)]
+    assert all(abs(entry.mean - namespace["rate"][entry.arms[0]]) < 0.1 for entry in namespace["released"])
     assert namespace["bandit"].best_arm == "red"
 
 

@@ -151,6 +151,41 @@ def test_nothing_is_released_when_the_file_cannot_be_written(tmp_path, monkeypat
     assert len(bandit.ledger) == 2
 
 
+def test_a_batch_is_taken_back_when_the_file_cannot_be_written(tmp_path, monkeypatch):
+    bandit, _ = some_bandit(told=20)
+    bandit.save(tmp_path / "state.json")
+    rest = bandit.ask(10**6)
+    before = bandit._dump()
+    honest = os.replace
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        bandit.tell(rest, [1.0] * len(rest))
+    assert bandit._dump() == before
+    monkeypatch.setattr(os, "replace", honest)
+    assert set(bandit.tell(rest, [0.0] * len(rest))) == {Told.COUNTED}
+    assert all(entry.mean < 0.2 for entry in bandit.ledger)
+
+
+def test_saving_into_a_missing_folder_names_the_path(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere/state\.json"):
+        some_bandit()[0].save(tmp_path / "nowhere" / "state.json")
+
+
+def test_a_driven_policy_is_saved_with_its_bandit(tmp_path):
+    bandit, _ = some_bandit()
+    with pytest.raises(PrivacyError, match="save the Bandit"):
+        bandit.policy.save(tmp_path / "policy.json")
+
+
+def test_open_tickets_can_be_listed_also_after_a_reload(tmp_path):
+    bandit, tickets = some_bandit(told=7)
+    assert bandit.open_tickets == tickets[7:]
+    bandit.save(tmp_path / "state.json")
+    again = Bandit.load(tmp_path / "state.json")
+    assert [(ticket.arm, ticket.number) for ticket in again.open_tickets] == [(t.arm, t.number) for t in tickets[7:]]
+    assert again.tell(again.open_tickets[0], 1.0) is Told.COUNTED
+
+
 def test_tickets_handed_out_after_the_save_are_unknown_to_the_file(tmp_path):
     path = tmp_path / "state.json"
     bandit, tickets = some_bandit()
@@ -241,12 +276,12 @@ def json_equal(edited, path, place, old):
 
 def rewrite(path, change):
     """Edit a state and seal it again, as a newer or careless program would."""
-    from discreet.state import _digest
+    from discreet.state import _canonical, _digest
 
     document = json.loads(path.read_text())
     del document["sha256"]
     change(document)
-    document["sha256"] = _digest(document)
+    document["sha256"] = _digest(_canonical(document))
     path.write_text(json.dumps(document))
 
 
@@ -315,11 +350,12 @@ def test_a_failed_save_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch):
 
 
 def _use_after_fork(bandit, ticket, queue):
-    try:
-        bandit.tell(ticket, 1.0)
-        queue.put("told")
-    except PrivacyError as error:
-        queue.put(str(error))
+    for attempt in (lambda: bandit.tell(ticket, 1.0), bandit.ask):
+        try:
+            attempt()
+            queue.put("went on")
+        except PrivacyError as error:
+            queue.put(str(error))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -330,6 +366,7 @@ def test_a_private_bandit_refuses_to_go_on_in_a_forked_child():
     queue = context.Queue()
     child = context.Process(target=_use_after_fork, args=(bandit, tickets[0], queue))
     child.start()
+    assert "forked process" in queue.get(timeout=60)
     assert "forked process" in queue.get(timeout=60)
     child.join()
     assert bandit.tell(tickets[0], 1.0) is Told.COUNTED

@@ -20,7 +20,7 @@ class Algorithm(Configured, Guarded, ABC):
     kind: ClassVar[str]
     """What a saved state calls it."""
     key: ClassVar[str]
-    """The short name, for the registry and the command line."""
+    """The short name, for the registry."""
     privacy_reason: ClassVar[str | None] = None
     """Why it is private, in one sentence; None for what is not private."""
 
@@ -30,11 +30,6 @@ class Algorithm(Configured, Guarded, ABC):
     def __init__(self) -> None:
         self._ledger: list[Release] = []
         self._guard()
-
-    @property
-    def simulated(self) -> bool:
-        """True when seeded noise, or no noise at all, is used: nothing here is private."""
-        return self.noise is None or self.noise.simulated
 
     @property
     def privacy(self) -> Privacy:
@@ -51,11 +46,7 @@ class Algorithm(Configured, Guarded, ABC):
     # ------------------------------------------------------------------ saving
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Save to a file, atomically. The file may be as sensitive as the rewards (see `discreet.state`).
-
-        Whoever drives a policy by hand saves it after `close` and before showing what that released: a file
-        that lies behind would, after a crash, use the same noise on other rewards.
-        """
+        """Save to a file, atomically. The file may be as sensitive as the rewards (see `discreet.state`)."""
         state.write(path, self.kind, self._dump())
 
     @classmethod

@@ -77,20 +77,21 @@ def whole(name: str, value: Any, at_least: int = 1) -> int:
     return number
 
 
-def secret(name: str, value: Any, low: int, high: int, remedy: str = "") -> int:
-    """A whole number in [low, high] computed from rewards: an error says all but the value.
+def secret(name: str, value: Any, low: int | None = None, high: int | None = None, remedy: str = "") -> int:
+    """An integer in [low, high] computed from rewards: an error says all but the value. Floats are refused.
 
     >>> secret("total", 11.5, 0, 10)
     Traceback (most recent call last):
         ...
-    discreet.errors.ArgumentError: total must be a whole number in [0, 10]
+    discreet.errors.ArgumentError: total must be an integer in [0, 10], not a float
     """
-    whole_number = isinstance(value, numbers.Integral | np.integer) and not isinstance(value, bool)
-    if not whole_number and isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
-        value, whole_number = int(value), True
-    if not whole_number or not low <= operator.index(value) <= high:
-        raise ArgumentError(f"{name} must be a whole number in [{low}, {high}]{remedy}")
-    return operator.index(value)
+    bounds = "" if low is None else f" in [{low}, {high}]"
+    if not isinstance(value, numbers.Integral | np.integer) or isinstance(value, bool):
+        raise ArgumentError(f"{name} must be an integer{bounds}{remedy}, not a {type(value).__name__}")
+    number = operator.index(value)
+    if low is not None and high is not None and not low <= number <= high:
+        raise ArgumentError(f"{name} must be an integer{bounds}{remedy}")
+    return number
 
 
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:

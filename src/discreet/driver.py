@@ -6,6 +6,7 @@ import base64
 import os
 import secrets
 import threading
+import warnings
 import zlib
 from array import array
 from collections.abc import Sequence
@@ -36,7 +37,8 @@ class Bandit(Guarded):
     - When all of an epoch's pulls are handed out and rewards are missing, `ask` refuses (`waiting="refuse"`),
       or, with `waiting="serve"`, hands out extra pulls of the same arms whose rewards are not used.
 
-    Safe for many threads of one process. `seed` fixes the order of the arms, which is no secret.
+    A step-wise policy (`ucb`, `dp-ucb`, `dp-ucb-hybrid`) plans one pull at a time, so it waits for each reward.
+    Safe for many threads of one process. `seed` fixes the order of the arms until a reload; it is no secret.
 
     >>> import discreet
     >>> policy = discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000)
@@ -63,11 +65,12 @@ class Bandit(Guarded):
         if policy._driven:
             raise PrivacyError("this policy already has a driver; two drivers would close the same epochs")
         self.policy = policy
-        self._default = None if default_reward is None else policy.grid.encode(default_reward)
-        self.default_reward = None if default_reward is None else float(default_reward)
+        self.noise = policy.noise
+        self._default_reward = None if default_reward is None else checks.real("default_reward", default_reward)
+        self._default = None if default_reward is None else policy.grid.encode(self._default_reward)
         self.clip = bool(clip)
         self.waiting = checks.choice("waiting", waiting, ("refuse", "serve"))
-        self._random = np.random.default_rng(seed)
+        self._random = np.random.default_rng(None if seed is None else checks.whole("seed", seed, at_least=0))
         self._owner = secrets.token_hex(8)
         self._owners: dict[str, int] = {}  # names from before a reload, and how many tickets they cover
         self._file: str | None = None
@@ -77,6 +80,11 @@ class Bandit(Guarded):
         self._guard()
         self._begin_epoch()
         policy._driven = True
+        if self._names and not self._learns and not policy.ledger:
+            warnings.warn(
+                f"{policy!r} will learn nothing: its first epoch does not fit into the horizon; give more pulls",
+                stacklevel=2,
+            )
 
     # ------------------------------------------------------------------ ask
 
@@ -97,6 +105,7 @@ class Bandit(Guarded):
             return tickets
 
     def _deal(self) -> Ticket:
+        self._same_process()
         arm = self._dealer.deal()
         if arm is None:
             plan = self._next_plan()
@@ -116,7 +125,6 @@ class Bandit(Guarded):
 
     def _next_plan(self) -> Plan:
         """The plan when all of its pulls are dealt: the open one, or the next if this one does not learn."""
-        self._same_process()
         plan = self.policy.plan()
         if plan is not None and not plan.learns:
             self.policy._close_epoch(None)
@@ -130,9 +138,10 @@ class Bandit(Guarded):
     def _extra(self, plan: Plan) -> Ticket:
         """Every pull of the epoch is out: refuse, or serve one that does not learn."""
         if self.waiting == "refuse":
+            expire = "expire them" if self._default is not None else "declare a default_reward and expire them"
             raise WaitingError(
                 f"all {plan.size} pulls of epoch {plan.epoch} are handed out and {self._missing} rewards are missing: "
-                "tell them, expire them, or make the Bandit with waiting='serve'"
+                f"tell them (see open_tickets), {expire}, or make the Bandit with waiting='serve'"
             )
         return self._issue(int(self._random.integers(len(self._names))), _EXTRA)
 
@@ -155,11 +164,23 @@ class Bandit(Guarded):
             raise TicketError(f"ticket must be a Ticket, its id, or a list of them, got {tickets!r}")
         values = self.policy.grid.check_array(rewards, self.clip)
         if values.size != len(tickets):
-            raise ArgumentError(f"rewards must be as many as tickets ({len(tickets)}), got {values.size}")
+            raise ArgumentError(
+                f"rewards must be as many as tickets ({len(tickets)}), got {values.size}; a ticket that has travelled "
+                "is told by its id"
+            )
         units = self.policy.grid.encode_checked(values).astype(np.int64).tolist()
         with self._lock:
-            numbers = [self._number(ticket) for ticket in tickets]
-            return [self._count(number, unit) for number, unit in zip(numbers, units, strict=True)]
+            pairs = list(zip((self._number(ticket) for ticket in tickets), units, strict=True))
+            told: list[Told] = []
+            try:
+                for number, unit in pairs:
+                    told.append(self._count(number, unit))
+            except OSError:  # the file could not be written, so nothing was released: take the batch back
+                for (number, unit), outcome in zip(pairs, told, strict=False):
+                    if outcome is Told.COUNTED and number >= self._start:
+                        self._change(number - self._start, unit, _OPEN)
+                raise
+            return told
 
     def expire(self, tickets: Ticket | str | Sequence[Ticket | str] | None = None) -> int:
         """Give the default reward to these tickets, or to all that are still open; tells how many."""
@@ -200,20 +221,22 @@ class Bandit(Guarded):
         if status != _OPEN:
             return Told.DUPLICATE if status == _TOLD else Told.UNUSED
         self._same_process()
-        arm = self._arms[place]
-        self._status[place] = _TOLD
-        self._sums[arm] += units
-        self._missing -= 1
+        self._change(place, units, _TOLD)
         if not self._missing:
             try:
                 self._keep()  # ahead of the release: after a crash the file can only repeat it, never vary it
             except BaseException:
-                self._status[place] = _OPEN
-                self._sums[arm] -= units
-                self._missing += 1
+                self._change(place, units, _OPEN)
                 raise
             self._close()
         return Told.COUNTED
+
+    def _change(self, place: int, units: int, status: int) -> None:
+        """Count a ticket's reward, or take it back."""
+        sign = 1 if status == _TOLD else -1
+        self._status[place] = status
+        self._sums[self._arms[place]] += sign * units
+        self._missing -= sign
 
     def _close(self) -> None:
         """Every reward is in: release, and forget everything about this epoch."""
@@ -242,9 +265,19 @@ class Bandit(Guarded):
         return self._start + len(self._arms) + self._unused
 
     @property
-    def simulated(self) -> bool:
-        """True when the policy's noise comes from a seed, or there is none."""
-        return self.policy.simulated
+    def default_reward(self) -> float | None:
+        """What `expire` gives to tickets that were never told."""
+        return self._default_reward
+
+    @property
+    def open_tickets(self) -> list[Ticket]:
+        """The tickets that still count on their reward, also those from before a reload."""
+        with self._lock:
+            return [
+                Ticket(self._names[arm], self._start + place, self._epoch, self._owner)
+                for place, (arm, status) in enumerate(zip(self._arms, self._status, strict=True))
+                if status == _OPEN
+            ]
 
     @property
     def privacy(self) -> Privacy:
@@ -297,7 +330,8 @@ class Bandit(Guarded):
         and again after, so that what was released can never be released differently after a crash. What a
         crash can lose are tickets and rewards since the last save or close. While an epoch is open the file
         holds its exact totals and unused noise: it is as sensitive as the rewards themselves. Go on with one
-        object only, and never from an older copy of the file.
+        object only, and never from an older copy of the file. (A step-wise policy closes at every pull, so its
+        file is written at every pull, ledger and all: keep those short.)
         """
         with self._lock:
             state.write(path, "bandit", self._dump())
@@ -324,7 +358,7 @@ class Bandit(Guarded):
 
     def _keep(self) -> None:
         """Bring the file up to date, if there is one and something private is at stake."""
-        if self._file is not None and not self.simulated:
+        if self._file is not None and self._private:
             self.save(self._file)
 
     def _dump(self) -> dict[str, Any]:

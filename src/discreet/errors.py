@@ -17,7 +17,7 @@ class TicketError(DiscreetError, LookupError):
 
 
 class FinishedError(DiscreetError, RuntimeError):
-    """The rule has halted, or the horizon is used up: nothing more can be asked or told."""
+    """The rule has halted, or the horizon is used up: nothing more can be asked, fed or closed."""
 
 
 class WaitingError(DiscreetError, RuntimeError):

@@ -104,6 +104,25 @@ class Grid:
         # Partial sums are whole numbers below 2**53 within a chunk, so float addition is exact here.
         return sum(int(self.encode_checked(values[i : i + CHUNK]).sum()) for i in range(0, values.size, CHUNK))
 
+    def units(self, total: float, count: int) -> int:
+        """A sum of `count` rewards, such as a query's SUM of clicks, in units.
+
+        The sum must lie on the grid, as sums of 0s and 1s do: a sum of other numbers was rounded on the way, and
+        then nobody knows by how much one reward can move it. Use `total` on the rewards themselves there.
+
+        >>> Grid(0.0, 1.0).units(650, count=1882) == 650 * 2**20
+        True
+        >>> Grid(0.0, 1.0).units(0.1, count=10)
+        Traceback (most recent call last):
+            ...
+        discreet.errors.ArgumentError: total must be a multiple of 9.5367431640625e-07; use grid.total(rewards)
+        """
+        steps = checks.real("total", total) / self.step
+        if not steps.is_integer():
+            raise ArgumentError(f"total must be a multiple of {self.step}; use grid.total(rewards)")
+        below = checks.whole("count", count) * self.floor
+        return checks.secret("total", int(steps) - below, 0, count * self.width, " grid units above the range's floor")
+
     def mean(self, units: int, count: int) -> float:
         """The mean reward that a (released) total of `count` rewards stands for."""
         return (units + count * self.floor) / count * self.step
@@ -125,10 +144,12 @@ def _unbool(reward: Any) -> Any:
 
 def _as_floats(rewards: Any) -> NDArray[np.float64]:
     """Any real array or list as a flat float64 array."""
+    if isinstance(rewards, np.ma.MaskedArray):
+        raise ArgumentError("rewards must not be a masked array, whose mask would be lost; use rewards.compressed()")
     try:
         array = np.asarray(rewards)
     except ValueError as error:
         raise ArgumentError(f"rewards must be numbers in one flat list or array: {error}") from error
     if array.dtype.kind not in "biuf":
-        raise ArgumentError(f"rewards must be real numbers, got an array of dtype {array.dtype}")
+        raise ArgumentError(f"rewards must be real numbers, got an array of dtype {array.dtype}; try .astype(float)")
     return np.asarray(array, dtype=np.float64).ravel()

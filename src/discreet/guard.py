@@ -11,6 +11,7 @@ import os
 from typing import Any, NoReturn, SupportsIndex
 
 from discreet.errors import PrivacyError
+from discreet.noise import Noise
 
 
 class Guarded:
@@ -19,10 +20,17 @@ class Guarded:
     _process: int
     __slots__ = ("_process",)
 
+    noise: Noise | None
+
     @property
     def simulated(self) -> bool:
-        """True when seeded noise (or none at all) was used, so nothing here is private."""
-        raise NotImplementedError
+        """True when the noise comes from a seed."""
+        return self.noise is not None and self.noise.simulated
+
+    @property
+    def _private(self) -> bool:
+        """Whether real noise protects somebody here."""
+        return self.noise is not None and not self.noise.simulated
 
     def _guard(self) -> None:
         """Remember the process that owns this object."""
@@ -30,7 +38,7 @@ class Guarded:
 
     def _same_process(self) -> None:
         """Refuse to go on in a forked child: parent and child would share their noise."""
-        if self._process != os.getpid() and not self.simulated:
+        if self._process != os.getpid() and self._private:
             raise PrivacyError(
                 f"this {type(self).__name__} belongs to process {self._process} and would share its noise with "
                 f"the forked process {os.getpid()}; create it after the fork, or save it there and load it here"
@@ -38,8 +46,8 @@ class Guarded:
 
     def _refuse_copy(self) -> NoReturn:
         raise PrivacyError(
-            f"a private {type(self).__name__} cannot be copied or pickled: two copies could release the same "
-            "rewards twice; use save and load, and go on with one of them only"
+            f"a {type(self).__name__} cannot be copied or pickled: two copies could release the same rewards twice; "
+            "use save and load, and go on with one of them only"
         )
 
     def __copy__(self) -> Any:

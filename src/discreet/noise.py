@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
 from fractions import Fraction
@@ -25,6 +26,7 @@ from discreet.errors import ArgumentError, StateError
 
 Integers = NDArray[np.int64]
 
+MIN_SCALE = 1e-3  # OpenDP returns the raw value for a vanishing scale; no caller may get near that
 MAX_SCALE = 2.0**50  # 64-bit draws would saturate only beyond 8,000 scales
 _MAX_POOLS = 64
 
@@ -53,11 +55,15 @@ def scale_for(sensitivity: int, epsilon: float) -> float:
         raise ArgumentError(
             f"epsilon must be larger: {epsilon!r} at sensitivity {sensitivity} asks for a noise scale above 2**50"
         )
+    if exact < MIN_SCALE:
+        raise ArgumentError(
+            f"epsilon must be smaller: {epsilon!r} at sensitivity {sensitivity} asks for a scale below {MIN_SCALE}"
+        )
     scale = float(exact)
     return scale if Fraction(scale) >= exact else math.nextafter(scale, math.inf)
 
 
-class _PooledNoise:
+class _PooledNoise(ABC):
     """Serves draws from one small pool per scale, filled before the data that the draws will mask.
 
     The sequence served for one scale does not depend on how many are asked for at a time.
@@ -73,8 +79,7 @@ class _PooledNoise:
 
     def draws(self, scale: float, count: int) -> Integers:
         """`count` independent draws of the discrete Laplace of this scale."""
-        if not 0 < scale <= MAX_SCALE or scale < 1e-3:
-            # OpenDP returns the raw value for a vanishing scale; no caller may get near that.
+        if not MIN_SCALE <= scale <= MAX_SCALE:
             raise ArgumentError(f"noise scale must lie between 0.001 and 2**50, got {scale!r}")
         if self._process != os.getpid():
             self._forget()
@@ -90,8 +95,9 @@ class _PooledNoise:
                 self._pools.popitem(last=False)
         return served
 
+    @abstractmethod
     def _fill(self, scale: float, count: int) -> Integers:
-        raise NotImplementedError
+        """`count` fresh draws."""
 
     def _forget(self) -> None:
         """In a forked child: simulated noise goes on as it was, since its seed is no secret."""

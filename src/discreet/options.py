@@ -18,5 +18,7 @@ class Configured:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     def __repr__(self) -> str:
-        shown = (f"{name}={value!r}" for name, value in self.options().items() if value is not None)
+        shown = [f"{name}={value!r}" for name, value in self.options().items() if value is not None]
+        if getattr(self, "simulated", False):
+            shown.append("noise=<simulated>")
         return f"{type(self).__name__}({', '.join(shown)})"

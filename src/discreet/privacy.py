@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -88,7 +88,7 @@ class Release:
 
 def release_state(entry: Release) -> dict[str, Any]:
     """A ledger entry as JSON."""
-    return {**asdict(entry), "spans": [list(span) for span in entry.spans]}
+    return {name: getattr(entry, name) for name in Release.__slots__}
 
 
 def restore_release(state: dict[str, Any]) -> Release:

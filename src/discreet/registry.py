@@ -1,13 +1,13 @@
 """Every policy and every stopping rule by its short name. A new one is a file and a line here.
 
-What is registered is met by the contract tests, the simulator and the command line.
+What is registered is met by the contract tests and the simulator, and can be named, saved and loaded.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet import bandits, stopping
 from discreet.algorithm import Algorithm
@@ -42,6 +42,7 @@ RULES: dict[str, type[stopping.StoppingRule]] = {
 }
 
 
+Kind = TypeVar("Kind", bound=Algorithm)
 TABLES: dict[str, Mapping[str, type[Algorithm]]] = {"policy": POLICIES, "stopping rule": RULES}
 
 
@@ -87,12 +88,20 @@ def rebuild(kind: str, saved: dict[str, Any]) -> Any:
     return built
 
 
-def register(kind: type[bandits.Policy] | type[stopping.StoppingRule]) -> None:
-    """Make a policy or rule of your own known by its `key`, so that it can be named, saved and loaded."""
+def register(kind: type[Kind]) -> type[Kind]:
+    """Make a policy or rule of your own known by its `key`, so that it can be named, saved and loaded.
+
+    Also as a decorator.
+    """
+    if not isinstance(kind, type) or not issubclass(kind, Algorithm):
+        raise ArgumentError(f"register takes a subclass of Policy or StoppingRule, got {kind!r}")
+    if not isinstance(getattr(kind, "key", None), str):
+        raise ArgumentError(f"{kind.__name__} needs a class attribute key, its short name")
     table: dict[str, Any] = POLICIES if issubclass(kind, bandits.Policy) else RULES
     if table.get(kind.key, kind) is not kind:
         raise ArgumentError(f"key must be new, got {kind.key!r}, which is {table[kind.key].__name__}")
     table[kind.key] = kind
+    return kind
 
 
 def _look_up(what: str, name: str, table: dict[str, Any]) -> Any:

@@ -25,12 +25,15 @@ _WARNING = "sensitive: holds unreleased totals and unused noise; load it once an
 def write(path: str | os.PathLike[str], kind: str, body: dict[str, Any]) -> None:
     """Write a state so that a crash leaves the old file or the new one, never a torn one."""
     document = {"discreet": FORMAT, "kind": kind, "made_by": __version__, "warning": _WARNING, "body": body}
-    document["sha256"] = _digest(document)
+    text = _canonical(document)
+    sealed = f'{{"sha256":"{_digest(text)}",{text[1:]}'
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {os.fspath(path)!r} does not exist; create it first")
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # mode 0600
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(document, file, allow_nan=False)
+            file.write(sealed)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
@@ -54,7 +57,7 @@ def read(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
             f"{path} has format {document['discreet']}, written by discreet {document.get('made_by')}; this is "
             f"discreet {__version__}, which reads formats up to {FORMAT}: upgrade discreet"
         )
-    if document.pop("sha256", None) != _digest(document):
+    if document.pop("sha256", None) != _digest(_canonical(document)):
         raise StateError(f"{path} was changed after it was saved (its checksum does not match); restore a backup")
     if document.get("kind") != kind:
         raise StateError(f"{path} holds a {document.get('kind')}, not a {kind}")
@@ -64,9 +67,12 @@ def read(path: str | os.PathLike[str], kind: str) -> dict[str, Any]:
     return body
 
 
-def _digest(document: dict[str, Any]) -> str:
-    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
+def _canonical(document: dict[str, Any]) -> str:
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -10,6 +10,7 @@ the epochs; each policy is written once and serves them all.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
@@ -168,6 +169,16 @@ class Policy(Algorithm):
         self._recorded.append(entry)
 
     # ------------------------------------------------------------------ saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save to a file, atomically; the file is not kept up to date.
+
+        Whoever drives a policy by hand saves it after `close` and before showing what that released: a file
+        that lies behind would, after a crash, use the same noise on other rewards.
+        """
+        if self._driven:
+            raise PrivacyError("a Bandit drives this policy; save the Bandit, which knows the open epoch's tickets")
+        super().save(path)
 
     def _dump(self) -> dict[str, Any]:
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -36,9 +37,9 @@ class EliminationPolicy(Policy):
         """The last viable arm, or while there are several the one with the best latest release."""
         return None if self._leader is None else self.arms[self._leader]
 
+    @abstractmethod
     def _rounds(self) -> int:
         """How many rounds the coming epoch needs."""
-        raise NotImplementedError
 
     def _plan(self) -> tuple[dict[int, int], bool]:
         remaining = self.remaining

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from discreet import checks
 from discreet.errors import FinishedError
 from discreet.guard import Guarded
-from discreet.mechanisms.laplace import WIDEST
 from discreet.noise import Noise, Reserve, checked_noise, scale_for
 
 
@@ -42,7 +41,7 @@ class AboveThreshold(Guarded):
     def __init__(self, sensitivity: int, epsilon: float, noise: Noise | None = None, ahead: int = 1) -> None:
         self.sensitivity = checks.whole("sensitivity", sensitivity)
         self.epsilon = checks.positive("epsilon", epsilon)
-        self.noise = checked_noise(noise)
+        self.noise: Noise = checked_noise(noise)
         self.halted = False
         self.tests = 0
         scale = scale_for(3 * self.sensitivity, self.epsilon)
@@ -57,15 +56,10 @@ class AboveThreshold(Guarded):
         """The scale of both noises, in the queries' unit."""
         return self._query_noise.scale
 
-    @property
-    def simulated(self) -> bool:
-        """True when the noise comes from a seed."""
-        return self.noise.simulated
-
     def test(self, query: int, threshold: float) -> bool:
         """Whether query >= threshold + B + A; True at most once."""
         self._open()
-        margin = checks.secret("query", query, -WIDEST, WIDEST) - math.ceil(checks.real("threshold", threshold))
+        margin = checks.secret("query", query) - math.ceil(checks.real("threshold", threshold))
         self.tests += 1
         if margin >= self._threshold_noise + self._query_noise.take():
             self._halt()

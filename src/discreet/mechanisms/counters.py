@@ -31,15 +31,10 @@ class Counter(Guarded):
     def __init__(self, sensitivity: int, epsilon: float, noise: Noise | None = None) -> None:
         self.sensitivity = checks.whole("sensitivity", sensitivity)
         self.epsilon = checks.positive("epsilon", epsilon)
-        self.noise = checked_noise(noise)
+        self.noise: Noise = checked_noise(noise)
         self.count = 0
         self._total = 0
         self._guard()
-
-    @property
-    def simulated(self) -> bool:
-        """True when the noise comes from a seed."""
-        return self.noise.simulated
 
     @property
     def total(self) -> int:
@@ -82,9 +77,9 @@ def laplace_sum_radius(scales: list[float], beta: float) -> float:
     >>> round(laplace_sum_radius([1.0], beta=0.05), 2)
     6.28
     """
+    log = math.log(2 / checks.fraction("beta", beta))
     if not scales:
         return 0.0
-    log = math.log(2 / checks.fraction("beta", beta))
     variance = sum(scale * scale for scale in scales)
     lam = min(math.sqrt(log / (1.5 * variance)), 1 / (math.sqrt(2) * max(scales)))
     return log / lam + 1.5 * lam * variance

@@ -8,8 +8,6 @@ from discreet import checks
 from discreet.guard import Guarded
 from discreet.noise import Noise, Reserve, checked_noise, scale_for
 
-WIDEST = 2**200  # values are Python integers, of any size that a sum of rewards can have
-
 
 class LaplaceMechanism(Guarded):
     """Releases integers of a given sensitivity with discrete Laplace noise of scale sensitivity/epsilon.
@@ -32,7 +30,7 @@ class LaplaceMechanism(Guarded):
     def __init__(self, sensitivity: int, epsilon: float, noise: Noise | None = None) -> None:
         self.sensitivity = checks.whole("sensitivity", sensitivity)
         self.epsilon = checks.positive("epsilon", epsilon)
-        self.noise = checked_noise(noise)
+        self.noise: Noise = checked_noise(noise)
         self._reserve = Reserve(self.noise, scale_for(self.sensitivity, self.epsilon))
         self._guard()
 
@@ -41,11 +39,6 @@ class LaplaceMechanism(Guarded):
         """The noise's scale, in the same unit as the values."""
         return self._reserve.scale
 
-    @property
-    def simulated(self) -> bool:
-        """True when the noise comes from a seed."""
-        return self.noise.simulated
-
     def prepare(self, count: int) -> None:
         """Draw the noise of the next `count` releases now, before their data is known."""
         self._reserve.prepare(count)
@@ -53,7 +46,7 @@ class LaplaceMechanism(Guarded):
     def release(self, value: int) -> int:
         """The value plus noise that is used for this release alone."""
         self._same_process()
-        return checks.secret("value", value, -WIDEST, WIDEST) + self._reserve.take()
+        return checks.secret("value", value) + self._reserve.take()
 
     def erase(self) -> None:
         """Forget the noise that is left: nothing more will be released."""

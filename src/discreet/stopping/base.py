@@ -39,9 +39,10 @@ class StoppingResult:
 
     def __str__(self) -> str:
         if not self.reached:
-            return f"not reached after {self.samples:,} samples: {self.reason}"
+            note = " (simulated)" if self.simulated else ""
+            return f"not reached after {self.samples:,} samples: {self.reason}{note}"
         private = "not private" if self.epsilon == float("inf") else f"epsilon = {self.epsilon:g}"
-        note = ", simulated" if self.simulated and self.epsilon < float("inf") else ""
+        note = ", simulated" if self.simulated else ""
         return (
             f"mean {self.estimate:.6g}, within {100 * self.alpha:g}% of the true mean with probability "
             f"{1 - self.beta:g}, from {self.samples:,} samples ({private}{note})"
@@ -154,7 +155,7 @@ class StoppingRule(Algorithm):
         want = min(self.plan(), CHUNK)
         try:
             for item in items:
-                if isinstance(item, list | tuple) or getattr(item, "ndim", 0) > 0:
+                if isinstance(item, list | tuple) or (hasattr(item, "__array__") and np.ndim(item) > 0):
                     flush()
                     if not self.finished:
                         self._feed_array(item)
@@ -184,7 +185,9 @@ class StoppingRule(Algorithm):
         """Take samples (whole numbers of grid units), counting `samples`; halt where the rule says so."""
 
     def _take(self, total: int, count: int) -> None:
-        """Take `count` samples by their total; rules that decide at every sample get one at a time."""
+        """Take `count` samples by their total; a rule whose `_until_test` is not 1 writes this too."""
+        if count != 1:
+            raise TypeError(f"{type(self).__name__} decides after {count} samples at once, so it must write _take")
         self._absorb(np.array([total], dtype=np.float64))
 
     def _until_test(self) -> int:

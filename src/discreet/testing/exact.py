@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from discreet import checks
 from discreet.grid import Grid
 from discreet.noise import Integers, Noise
 
@@ -71,6 +72,8 @@ class _Draw:
     def __radd__(self, other: int) -> int:
         return other + int(self)
 
+    __add__ = __radd__
+
 
 def probability(value: int, scale: float) -> float:
     """The discrete Laplace probability of one integer.
@@ -91,6 +94,7 @@ def output_probabilities(run: Callable[[Noise], Output], reach: int) -> dict[Out
     >>> round(halves[False], 4), round(halves[True], 4)
     (0.7311, 0.2689)
     """
+    checks.whole("reach", reach, at_least=0)
     found: dict[Output, float] = defaultdict(float)
     script: list[int] = []
     while True:
@@ -115,8 +119,10 @@ def worst_loss(run: Callable[[Noise], Output], neighbour: Callable[[Noise], Outp
 
     The noises of one side go up to `reach` and those of the other up to `reach + shift`. `shift` must be at
     least what the proof of privacy moves a noise by, in grid units; then the result is at most epsilon for
-    a private `run`, exactly, although large noises are left out.
+    a private `run`, exactly, although large noises are left out. Code under test may add a draw to a number, or
+    convert it with `int` first.
     """
+    checks.whole("shift", shift, at_least=0)
     return max(_one_way(run, neighbour, reach, shift), _one_way(neighbour, run, reach, shift))
 
 

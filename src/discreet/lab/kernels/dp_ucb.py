@@ -17,11 +17,10 @@ from numba import njit
 
 from discreet.bandits import DPUCB
 from discreet.lab.kernels import tree_minimum
+from discreet.lab.kernels.race import SLACK, best_rival, leader, note
 from discreet.lab.kernels.randomness import bernoulli, binomial, laplace, threshold, uniform
 from discreet.lab.kernels.tree_minimum import log_chance, next_height
-from discreet.lab.kernels.ucb import note
 
-_SLACK = 1 - 1e-12
 _SMALLEST_LEVEL = 3  # blocks of at least 8 pulls
 _RARE = math.log(0.05)  # a block is tried when its noise sinks too low with at most this chance
 _RUN = 16
@@ -67,28 +66,6 @@ def add_node(path, pulls, noise):
     before = path[level + 1 + trailing_zeros(rest)] if rest else 0.0
     path[level] = before + noise
     return path[level]
-
-
-@njit
-def leader(means, roots, spread):
-    """The arm with the highest index; ties go to the first."""
-    best, found = -np.inf, 0
-    for arm in range(means.size):
-        value = means[arm] + spread * roots[arm]
-        if value > best:
-            best, found = value, arm
-    return found
-
-
-@njit
-def best_rival(means, roots, arm, spread):
-    """The highest index of the other arms."""
-    best = -np.inf
-    for other in range(means.size):
-        if other != arm:
-            value = means[other] + spread * roots[other]
-            best = max(best, value)
-    return best
 
 
 @njit
@@ -172,7 +149,7 @@ def choose_level(table, means, roots, arm, time, pulls, base, scale, fixed, most
     while level >= _SMALLEST_LEVEL:
         size = 1 << level
         spread = exploration(time + 1 + size, fixed)
-        gap = best_rival(means, roots, arm, spread) - spread / math.sqrt(pulls + size) * _SLACK
+        gap = best_rival(means, roots, arm, spread) - spread / math.sqrt(pulls + size) * SLACK
         depth = (base - (pulls + size if gap >= 0 else pulls) * gap) / scale
         if depth > 0 and log_chance(table, level, depth) < _RARE:
             return level, depth

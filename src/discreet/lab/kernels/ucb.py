@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numba import njit, uint64
 
+from discreet.lab.kernels.race import SLACK, best_rival, leader, note
 from discreet.lab.kernels.randomness import bernoulli, binomial, threshold, uniform
 
-_SLACK = 1 - 1e-12  # certificates are compared with a little room for rounding
 _SMALLEST_BLOCK = 96  # below this many pulls a binomial costs more than it saves
 _RUN = 128  # pulls at most between two looks at the other arms, where blocks are too small
 
@@ -27,40 +27,6 @@ def exploration(step):
 
 
 @njit
-def leader(means, roots, step):
-    """The arm with the highest index mean + sqrt(2 ln t) / sqrt(n); ties go to the first."""
-    spread = exploration(step)
-    best, found = -1.0, 0
-    for arm in range(means.size):
-        value = means[arm] + spread * roots[arm]
-        if value > best:
-            best, found = value, arm
-    return found
-
-
-@njit
-def best_rival(means, roots, arm, step):
-    """The highest index of the other arms, which only grows while they rest."""
-    spread = exploration(step)
-    best = -1.0
-    for other in range(means.size):
-        if other != arm:
-            value = means[other] + spread * roots[other]
-            best = max(best, value)
-    return best
-
-
-@njit
-def note(counts, checkpoints, place, pulls, arm, time):
-    """Write the checkpoints up to `time`, when the last pulls were all of one arm; gives the next open one."""
-    while place < checkpoints.size and checkpoints[place] <= time:
-        counts[place, :] = pulls
-        counts[place, arm] -= time - checkpoints[place]
-        place += 1
-    return place
-
-
-@njit
 def reference(chances, horizon, state, checkpoints):
     """One step at a time, as the policy object does it."""
     arms = chances.size
@@ -69,7 +35,7 @@ def reference(chances, horizon, state, checkpoints):
     counts = np.zeros((checkpoints.size, arms), np.int64)
     place = 0
     for time in range(1, horizon + 1):
-        arm = time - 1 if time <= arms else leader(means, roots, time)
+        arm = time - 1 if time <= arms else leader(means, roots, exploration(time))
         totals[arm] += bernoulli(state, threshold(chances[arm]))
         pulls[arm] += 1
         means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
@@ -110,7 +76,7 @@ def run_of_pulls(state, limit, margin, rival, most):
 @njit(inline="always")
 def margin_of(total, pulls, rival, step):
     """What `run_of_pulls` starts from."""
-    return total - pulls * rival + exploration(step) * math.sqrt(pulls) * _SLACK
+    return total - pulls * rival + exploration(step) * math.sqrt(pulls) * SLACK
 
 
 @njit
@@ -125,9 +91,9 @@ def lazy(chances, horizon, state, checkpoints):
         if time < arms:
             arm, size, margin, rival = time, 1, 0.0, 0.0
         else:
-            arm = leader(means, roots, time + 1)
+            arm = leader(means, roots, exploration(time + 1))
             size = min(block, horizon - time)
-            rival = best_rival(means, roots, arm, time + size)
+            rival = best_rival(means, roots, arm, exploration(time + size))
             margin = margin_of(totals[arm], pulls[arm], rival, time + 1)
         rewards, done = run_of_pulls(state, threshold(chances[arm]), margin, rival, size)
         totals[arm] += rewards
@@ -199,7 +165,7 @@ def certain(total, pulls, zeros, size, means, roots, arm, time):
     """Whether a block with this many zeros is the leader's, in whatever order its rewards come."""
     end = time + 1 + size
     bonus = exploration(end) / math.sqrt(pulls + size)
-    return (total / (pulls + zeros) + bonus) * _SLACK > best_rival(means, roots, arm, end)
+    return (total / (pulls + zeros) + bonus) * SLACK > best_rival(means, roots, arm, exploration(end))
 
 
 def build_skip_ahead(block_of, reveal, run, boldness=0.9):
@@ -226,9 +192,9 @@ def build_skip_ahead(block_of, reveal, run, boldness=0.9):
             if time < arms:
                 arm, size, margin, rival, short = time, 0, 0.0, 0.0, 1
             else:
-                arm = leader(means, roots, time + 1)
+                arm = leader(means, roots, exploration(time + 1))
                 short = min(_RUN, horizon - time)
-                rival = best_rival(means, roots, arm, time + short)
+                rival = best_rival(means, roots, arm, exploration(time + short))
                 margin = margin_of(totals[arm], pulls[arm], rival, time + 1)
                 size = guess(margin, rival, chances[arm], horizon - time, boldness)
             start = pulls[arm]
@@ -247,7 +213,7 @@ def build_skip_ahead(block_of, reveal, run, boldness=0.9):
                             break
                         step = time + done + 1
                         value = (totals[arm] + gained) / (start + done) + exploration(step) / math.sqrt(start + done)
-                        if not value * _SLACK > best_rival(means, roots, arm, step):
+                        if not value * SLACK > best_rival(means, roots, arm, exploration(step)):
                             break  # caught, or nearly: all indices are computed again
             totals[arm] += gained
             pulls[arm] += done

@@ -6,8 +6,11 @@ They take the noise as given numbers (in units of the rewards) and work on float
 from math import log, sqrt
 
 
-def algorithm_1(xs, epsilon, alpha, beta, radius, b, a, final):
-    """DP-NAS with B = b, A_t = a[t - 1], L = final: (estimate, t), or None if the samples run out."""
+def algorithm_1(xs, epsilon, alpha, beta, radius, b, a, final, rounding):
+    """DP-NAS with B = b, A_t = a[t - 1], L = final: (estimate, t), or None if the samples run out.
+
+    rounding(t) is what the grid adds to the threshold of the sum, against halting; as printed it is 0.
+    """
     sigma1 = sigma2 = 12 * radius / epsilon
     sigma3 = 4 * radius / epsilon
     t, total = 0, 0.0
@@ -17,12 +20,12 @@ def algorithm_1(xs, epsilon, alpha, beta, radius, b, a, final):
         mean = total / t
         h = radius * sqrt(2 / t * log(16 * t**2 / beta))
         c = sigma1 * log(4 / beta) + sigma2 * log(8 * t**2 / beta) + sigma3 / alpha * log(4 / beta)
-        if abs(mean) >= h * (1 + 1 / alpha) + (c + b + a[t - 1]) / t:
+        if abs(mean) >= h * (1 + 1 / alpha) + (c + b + a[t - 1] + rounding(t)) / t:
             return mean + final / t, t
     return None
 
 
-def algorithm_2(xs, epsilon, alpha, beta, radius, b, a, final):
+def algorithm_2(xs, epsilon, alpha, beta, radius, b, a, final, rounding):
     """DP exponential NAS with B = b, A_(2^k) = a[k - 1], L = final."""
     sigma1 = sigma2 = 12 * radius / epsilon
     sigma3 = 4 * radius / epsilon
@@ -39,7 +42,7 @@ def algorithm_2(xs, epsilon, alpha, beta, radius, b, a, final):
         mean = total / t
         c = sigma1 * log(4 / beta) + sigma2 * log(8 * k**2 / beta) + sigma3 / alpha * log(4 / beta)
         h = radius * sqrt(2 / t * log(16 * k**2 / beta))
-        if abs(mean) >= h * (1 + 1 / alpha) + (c + b + a[k - 1]) / t:
+        if abs(mean) >= h * (1 + 1 / alpha) + (c + b + a[k - 1] + rounding(t)) / t:
             return mean + final / t, t
 
 

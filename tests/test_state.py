@@ -161,6 +161,9 @@ def test_a_batch_is_taken_back_when_the_file_cannot_be_written(tmp_path, monkeyp
     with pytest.raises(OSError, match="disk full"):
         bandit.tell(rest, [1.0] * len(rest))
     assert bandit._dump() == before
+    with pytest.raises(OSError, match="disk full"):
+        bandit.expire()
+    assert bandit._dump() == before
     monkeypatch.setattr(os, "replace", honest)
     assert set(bandit.tell(rest, [0.0] * len(rest))) == {Told.COUNTED}
     assert all(entry.mean < 0.2 for entry in bandit.ledger)

@@ -7,8 +7,6 @@ import numbers
 import operator
 from typing import Any
 
-import numpy as np
-
 from discreet.errors import ArgumentError
 
 
@@ -63,7 +61,7 @@ def whole(name: str, value: Any, at_least: int = 1) -> int:
     >>> whole("horizon", 5e7)
     50000000
     """
-    if isinstance(value, numbers.Integral | np.integer) and not isinstance(value, bool):
+    if _is_integer(value):
         number = operator.index(value)
     else:
         as_float = real(name, value)
@@ -86,7 +84,7 @@ def secret(name: str, value: Any, low: int | None = None, high: int | None = Non
     discreet.errors.ArgumentError: total must be an integer in [0, 10], not a float
     """
     bounds = "" if low is None else f" in [{low}, {high}]"
-    if not isinstance(value, numbers.Integral | np.integer) or isinstance(value, bool):
+    if not _is_integer(value):
         raise ArgumentError(f"{name} must be an integer{bounds}{remedy}, not a {type(value).__name__}")
     number = operator.index(value)
     if low is not None and high is not None and not low <= number <= high:
@@ -105,6 +103,11 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
     if value not in options:
         raise ArgumentError(f"{name} must be {' or '.join(map(repr, options))}, got {value!r}")
     return str(value)
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether `value` is an integer of Python or numpy; a boolean is none."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _is_numpy_scalar(value: Any) -> bool:

@@ -170,17 +170,8 @@ class Bandit(Guarded):
             )
         units = self.policy.grid.encode_checked(values).astype(np.int64).tolist()
         with self._lock:
-            pairs = list(zip((self._number(ticket) for ticket in tickets), units, strict=True))
-            told: list[Told] = []
-            try:
-                for number, unit in pairs:
-                    told.append(self._count(number, unit))
-            except OSError:  # the file could not be written, so nothing was released: take the batch back
-                for (number, unit), outcome in zip(pairs, told, strict=False):
-                    if outcome is Told.COUNTED and number >= self._start:
-                        self._change(number - self._start, unit, _OPEN)
-                raise
-            return told
+            numbers = [self._number(ticket) for ticket in tickets]
+            return self._count_all(list(zip(numbers, units, strict=True)))
 
     def expire(self, tickets: Ticket | str | Sequence[Ticket | str] | None = None) -> int:
         """Give the default reward to these tickets, or to all that are still open; tells how many."""
@@ -194,7 +185,7 @@ class Bandit(Guarded):
             else:
                 several = isinstance(tickets, Sequence) and not isinstance(tickets, Ticket | str)
                 numbers = [self._number(ticket) for ticket in (tickets if several else [tickets])]
-            return sum(self._count(number, self._default) is Told.COUNTED for number in numbers)
+            return self._count_all([(number, self._default) for number in numbers]).count(Told.COUNTED)
 
     def _number(self, ticket: Any) -> int:
         if isinstance(ticket, Ticket):
@@ -210,6 +201,19 @@ class Bandit(Guarded):
         if not isinstance(number, int) or not 0 <= number < issued:
             raise TicketError(f"ticket {ticket!r} is unknown: this bandit has {issued} tickets of that name; ask again")
         return number
+
+    def _count_all(self, pairs: list[tuple[int, int]]) -> list[Told]:
+        """Count many rewards, or none of them when the file cannot be written."""
+        told: list[Told] = []
+        try:
+            for number, units in pairs:
+                told.append(self._count(number, units))
+        except OSError:
+            for (number, units), outcome in zip(pairs, told, strict=False):
+                if outcome is Told.COUNTED and number >= self._start:
+                    self._change(number - self._start, units, _OPEN)
+            raise
+        return told
 
     def _count(self, number: int, units: int) -> Told:
         place = number - self._start

@@ -76,13 +76,18 @@ class Policy(Algorithm):
     def plan(self) -> Plan | None:
         """The open epoch's pulls; None when there is nothing left to sample. The same until `close`."""
         with self._lock:
-            if self._open is None:
-                self._same_process()
-                pulls, self._learns = self._plan()
-                self._open = pulls or None
-            if self._open is None:
+            pulls = self._open_epoch_pulls()
+            if pulls is None:
                 return None
-            return Plan(self.epoch + 1, {self.arms[arm]: count for arm, count in self._open.items()}, self._learns)
+            return Plan(self.epoch + 1, {self.arms[arm]: count for arm, count in pulls.items()}, self._learns)
+
+    def _open_epoch_pulls(self) -> dict[int, int] | None:
+        """The open epoch's pulls by arm number, planned now if they are not yet."""
+        if self._open is None:
+            self._same_process()
+            pulls, self._learns = self._plan()
+            self._open = pulls or None
+        return self._open
 
     def close(self, totals: Mapping[Arm, int] | None = None) -> tuple[Release, ...]:
         """Close the open epoch with each planned arm's exact total in grid units; gives what it released.
@@ -96,12 +101,12 @@ class Policy(Algorithm):
     def _close_epoch(self, totals: Mapping[Arm, int] | None) -> tuple[Release, ...]:
         with self._lock:
             self._same_process()
-            self.plan()
-            if self._open is None:
+            pulls = self._open_epoch_pulls()
+            if pulls is None:
                 raise FinishedError(f"this {self.key} has finished after {self.time} pulls: there is no epoch to close")
-            exact = self._check_totals(self._open, totals) if self._learns else {}
+            exact = self._check_totals(pulls, totals) if self._learns else {}
             self.epoch += 1
-            for arm, count in self._open.items():
+            for arm, count in pulls.items():
                 self._pulls[arm] += count
                 self.time += count
             self._open = None
@@ -120,7 +125,8 @@ class Policy(Algorithm):
     @property
     def finished(self) -> bool:
         """True when there is nothing left to sample."""
-        return self.plan() is None
+        with self._lock:
+            return self._open_epoch_pulls() is None
 
     @property
     @abstractmethod

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import inspect
 import time
-import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -23,13 +23,15 @@ from discreet.bandits import DPUCB, DPSuccessiveElimination, Policy
 from discreet.lab.instances import INSTANCES, instance
 from discreet.lab.kernels import dp_ucb
 from discreet.lab.kernels.randomness import fresh_state
-from discreet.lab.simulate import Run, one_run, simulate
+from discreet.lab.simulate import Run, one_run, run_seed, simulate
 from discreet.noise import Noise, SimulatedNoise
 from discreet.registry import POLICIES, make_policy
 
 ARMS = 5
 PAPER_HORIZON = 50_000_000
 EPSILONS = (0.1, 0.25, 0.5, 1.0)
+Regrets = dict[tuple[str, float], list[float]]  # by instance and epsilon
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +66,22 @@ def timed_run(configuration: Configuration, seed: int, number: int) -> tuple[Run
     return run, time.perf_counter() - start
 
 
-def compare(console: Console, horizon: int = 100_000, runs: int = 20, epsilon: float = 0.25, seed: int = 2019) -> None:
-    """Print the league of the paper's two private policies and their ancestors on C2."""
-    league = [Configuration(name, "C2", epsilon, horizon) for name in ("dp-se", "dp-ucb", "se", "ucb")]
-    tasks = [(configuration, number) for configuration in league for number in range(runs)]
+def in_processes(console: Console, work: Callable[..., Result], tasks: Sequence[tuple[Any, ...]]) -> list[Result]:
+    """The results of `work` on each task's arguments, in order, behind a progress bar."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as progress, ProcessPoolExecutor() as pool:
         bar = progress.add_task("simulating", total=len(tasks))
-        futures = [pool.submit(timed_run, configuration, seed, number) for configuration, number in tasks]
+        futures = [pool.submit(work, *task) for task in tasks]
         for future in futures:
             future.add_done_callback(lambda _: progress.advance(bar))
-        results = [future.result() for future in futures]
+        return [future.result() for future in futures]
+
+
+def compare(console: Console, horizon: int = 100_000, runs: int = 20, epsilon: float = 0.25, seed: int = 2019) -> None:
+    """Print the league of the paper's two private policies and their ancestors on C2."""
+    league = [Configuration(name, "C2", epsilon, horizon) for name in ("dp-se", "dp-ucb", "se", "ucb")]
+    tasks = [(configuration, seed, number) for configuration in league for number in range(runs)]
+    results = in_processes(console, timed_run, tasks)
     table = Table(
         "policy", "private", "mean", "5 %", "median", "95 %", "worst", "wrong arm", "s/run",
         title=f"Pseudo-regret on C2, K = {ARMS}, epsilon = {epsilon}, T = {horizon:,}, {runs} runs (simulated noise)",
@@ -114,25 +121,27 @@ def paper_schedule(console: Console) -> None:
     console.print(table)
 
 
-def paper_regrets(console: Console, runs: int = 30, seed: int = 2019) -> None:
-    """Print DP-SE's regret in the paper's sixteen settings with five arms."""
+def paper_regrets(console: Console, runs: int = 30, seed: int = 2019) -> Regrets:
+    """Print DP-SE's regret in the paper's sixteen settings with five arms, and hand it on."""
     start = time.perf_counter()
     table = per_setting(f"DP-SE: mean pseudo-regret (lowest to highest), K = {ARMS}, T = 5e7, {runs} runs (simulated)")
+    found: Regrets = {}
     for name in INSTANCES:
-        cells = [cell([run.regret for run in simulate_paper(name, epsilon, runs, seed)]) for epsilon in EPSILONS]
-        table.add_row(name, *cells)
+        for epsilon in EPSILONS:
+            found[name, epsilon] = [run.regret for run in simulate_paper(name, epsilon, runs, seed)]
+        table.add_row(name, *(cell(found[name, epsilon]) for epsilon in EPSILONS))
     console.print(table)
     seconds = time.perf_counter() - start
     microseconds = seconds / 16 / runs * 1e6
     console.print(f"{16 * runs} runs of 5e7 pulls took {seconds:.2f} s: {microseconds:.0f} microseconds a run.\n")
+    return found
 
 
-def paper_ratios(console: Console, runs: int = 30, seed: int = 2019) -> None:
+def paper_ratios(console: Console, elimination: Regrets, runs: int = 30, seed: int = 2019) -> None:
     """Print how many times DP-SE's mean regret DP-UCB's is; the paper claims "at least 5 times" in all settings."""
     settings = [(name, epsilon) for name in INSTANCES for epsilon in EPSILONS]
-    with ProcessPoolExecutor() as pool:
-        tasks = [pool.submit(dp_ucb_regrets, name, epsilon, runs, seed) for name, epsilon in settings]
-        found = dict(zip(settings, (task.result() for task in tasks), strict=True))
+    tasks = [(name, epsilon, runs, seed) for name, epsilon in settings]
+    found = dict(zip(settings, in_processes(console, dp_ucb_regrets, tasks), strict=True))
     regrets = per_setting(
         f"DP-UCB: mean pseudo-regret (lowest to highest), K = {ARMS}, T = 5e7, {runs} runs (simulated)"
     )
@@ -140,8 +149,7 @@ def paper_ratios(console: Console, runs: int = 30, seed: int = 2019) -> None:
     ratios = {}
     for name in INSTANCES:
         for epsilon in EPSILONS:
-            elimination = np.mean([run.regret for run in simulate_paper(name, epsilon, runs, seed)])
-            ratios[name, epsilon] = float(np.mean(found[name, epsilon]) / elimination)
+            ratios[name, epsilon] = float(np.mean(found[name, epsilon]) / np.mean(elimination[name, epsilon]))
         regrets.add_row(name, *(cell(found[name, epsilon]) for epsilon in EPSILONS))
         shares.add_row(name, *(f"{ratios[name, epsilon]:.1f}" for epsilon in EPSILONS))
     console.print(regrets, shares)
@@ -158,8 +166,8 @@ def dp_ucb_regrets(name: str, epsilon: float, runs: int, seed: int) -> list[floa
     means, checkpoints = instance(name, ARMS), np.array([PAPER_HORIZON])
     policy = DPUCB(range(ARMS), epsilon=epsilon, horizon=PAPER_HORIZON, noise=SimulatedNoise(0))
     constants = dp_ucb.constants(policy)
-    label = zlib.crc32(Configuration("dp-ucb", name, epsilon, PAPER_HORIZON).label.encode())
-    states = (fresh_state([seed, label, number]) for number in range(runs))
+    label = Configuration("dp-ucb", name, epsilon, PAPER_HORIZON).label
+    states = (fresh_state(run_seed(seed, label, number)) for number in range(runs))
     counts = (dp_ucb.skip_ahead(means, PAPER_HORIZON, state, checkpoints, *constants)[0] for state in states)
     return [float((means.max() - means) @ pulls) for pulls in counts]
 
@@ -185,5 +193,4 @@ def main() -> None:
     console = Console(width=None if Console().is_terminal else 150)
     compare(console)
     paper_schedule(console)
-    paper_regrets(console)
-    paper_ratios(console)
+    paper_ratios(console, elimination=paper_regrets(console))

@@ -60,6 +60,11 @@ def simulate(
     return [one_run(make, means, seed, label, number) for number in range(runs)]
 
 
+def run_seed(seed: int, label: str, number: int) -> np.random.SeedSequence:
+    """What the randomness of run `number` of a configuration comes from."""
+    return np.random.SeedSequence([seed, zlib.crc32(label.encode()), number])
+
+
 def one_run(
     make: Callable[[Noise], Policy],
     means: Sequence[float] | NDArray[np.float64],
@@ -68,5 +73,5 @@ def one_run(
     number: int,
 ) -> Run:
     """Run `number` of a configuration."""
-    rewards, noise = np.random.SeedSequence([seed, zlib.crc32(label.encode()), number]).spawn(2)
+    rewards, noise = run_seed(seed, label, number).spawn(2)
     return play(make(SimulatedNoise(noise)), means, np.random.default_rng(rewards))

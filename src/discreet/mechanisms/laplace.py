@@ -48,10 +48,6 @@ class LaplaceMechanism(Guarded):
         self._same_process()
         return checks.secret("value", value) + self._reserve.take()
 
-    def erase(self) -> None:
-        """Forget the noise that is left: nothing more will be released."""
-        self._reserve.clear()
-
     def _state(self) -> dict[str, Any]:
         """What a saved state keeps: the noise that is drawn and not yet used."""
         return {"ready": self._reserve.state()}

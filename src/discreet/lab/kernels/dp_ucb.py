@@ -17,13 +17,13 @@ from numba import njit
 
 from discreet.bandits import DPUCB
 from discreet.lab.kernels import tree_minimum
-from discreet.lab.kernels.race import SLACK, best_rival, leader, note
+from discreet.lab.kernels.race import SLACK, best_rival, leader, next_block, note
 from discreet.lab.kernels.randomness import bernoulli, binomial, laplace, threshold, uniform
 from discreet.lab.kernels.tree_minimum import log_chance, next_height
 
-_SMALLEST_LEVEL = 3  # blocks of at least 8 pulls
+_SMALLEST_LEVEL = 3
+_SMALLEST = 1 << _SMALLEST_LEVEL  # blocks of at least 8 pulls
 _RARE = math.log(0.05)  # a block is tried when its noise sinks too low with at most this chance
-_RUN = 16
 
 
 def constants(policy: DPUCB) -> tuple[float, float, float]:
@@ -128,10 +128,7 @@ def lazy(chances, horizon, state, checkpoints, scale, relaxation, fixed):
         means[arm] = (totals[arm] + noise + relaxation) / pulls[arm]
         roots[arm] = 1 / math.sqrt(pulls[arm])
         place = note(counts, checkpoints, place, pulls, arm, time)
-        if done == size:
-            block = min(2 * block, 4096)
-        elif done < size // 4:
-            block = max(block // 2, 16)
+        block = next_block(block, done, size)
     return counts
 
 
@@ -206,7 +203,7 @@ def _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, 
             level, depth = choose_level(table, means, roots, arm, time, pulls[arm], base, scale, fixed, left)
             if level < 0:
                 # A few single pulls, up to where a block may start.
-                most = min(_RUN, left, 8 - pulls[arm] % 8)
+                most = min(left, _SMALLEST - pulls[arm] % _SMALLEST)
                 rival = best_rival(means, roots, arm, exploration(time + most, fixed))
         if level >= 0:
             totals[arm], noises[arm], done = skip_block(

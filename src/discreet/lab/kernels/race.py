@@ -34,6 +34,14 @@ def best_rival(means, roots, arm, spread):
     return best
 
 
+@njit(inline="always")
+def next_block(block, done, size):
+    """How far to look ahead next: further after a whole block, less far after a small part of one."""
+    if done == size:
+        return min(2 * block, 4096)
+    return max(block // 2, 16) if done < size // 4 else block
+
+
 @njit
 def note(counts, checkpoints, place, pulls, arm, time):
     """Write the checkpoints up to `time`, when the last pulls were all of one arm; gives the next open one."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit, uint64
 
-from discreet.lab.kernels.race import SLACK, best_rival, leader, note
+from discreet.lab.kernels.race import SLACK, best_rival, leader, next_block, note
 from discreet.lab.kernels.randomness import bernoulli, binomial, threshold, uniform
 
 _SMALLEST_BLOCK = 96  # below this many pulls a binomial costs more than it saves
@@ -101,10 +101,7 @@ def lazy(chances, horizon, state, checkpoints):
         time += done
         means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
         place = note(counts, checkpoints, place, pulls, arm, time)
-        if done == size:
-            block = min(2 * block, 4096)
-        elif done < size // 4:
-            block = max(block // 2, 16)
+        block = next_block(block, done, size)
     return counts
 
 

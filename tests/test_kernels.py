@@ -241,12 +241,21 @@ def tree_paths(generator, runs, level):
     return noise
 
 
-def test_the_envelope_bounds_the_table():
+def test_tangents_bound_the_table():
+    """The envelope that next_height rejects from: any tangent, wherever it touches."""
     table = tree_minimum.log_table()
     y = np.arange(table.shape[1]) / 128
     for level in range(1, tree_minimum.LEVELS + 1):
-        bound = level * math.log(1 + 1 / (1 - tree_minimum.THETA**2)) - tree_minimum.THETA * y
-        assert (table[level] <= np.minimum(0, bound) + 1e-9).all()
+        for touch in (0.01, 0.5, 1.0, 3.0, 7.5, 12.0, 20.0, 33.0, 50.0, 64.0, 90.0):
+            height, theta = tree_minimum.tangent(table, level, touch)
+            assert (table[level] <= np.minimum(0, height - theta * y)).all()
+            assert 0 <= theta < 1
+
+
+def test_depths_of_a_chance():
+    table, depths = tree_minimum.log_table(), tree_minimum.depths_of(0.3)
+    for level in range(1, tree_minimum.LEVELS + 1):
+        assert tree_minimum.log_chance(table, level, depths[level]) == pytest.approx(math.log(0.3), abs=1e-9)
 
 
 @pytest.mark.parametrize(("level", "x"), [(0, 1.0), (1, 0.7), (3, 2.0), (6, 9.0)])
@@ -289,7 +298,7 @@ def test_planted_errors_in_dp_skip_ahead_are_noticed():
     never = np.full_like(tree_minimum.log_table(), -1e300)
     for wrong in (
         dp_outcomes(dp_ucb.skip_ahead, (1.25 * scale, relaxation, fixed), runs, horizon, "C1"),
-        dp_outcomes(dp_ucb._skip_ahead, (scale, relaxation, fixed, never), runs, horizon, "C1"),
+        dp_outcomes(dp_ucb._skip_ahead, (scale, relaxation, fixed, never, np.zeros(28)), runs, horizon, "C1"),
     ):
         assert min(stats.ks_2samp(one, other).pvalue for one, other in zip(slow, wrong, strict=True)) < LEVEL
 

@@ -13,17 +13,18 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from discreet.bandits import DPUCB
 from discreet.lab.kernels import tree_minimum
+from discreet.lab.kernels.compiled import compiled, inlined
 from discreet.lab.kernels.race import SLACK, best_rival, leader, next_block, note
 from discreet.lab.kernels.randomness import bernoulli, binomial, laplace, threshold, uniform
-from discreet.lab.kernels.tree_minimum import log_chance, next_height
+from discreet.lab.kernels.tree_minimum import breaches, log_chance, next_height
 
-_SMALLEST_LEVEL = 3
-_SMALLEST = 1 << _SMALLEST_LEVEL  # blocks of at least 8 pulls
-_RARE = math.log(0.05)  # a block is tried when its noise sinks too low with at most this chance
+_SMALLEST_WINDOW = 1024  # pulls for which the rivals are bounded at a time
+_PATIENT = 5  # rewards of blocks below this level wait for later ones
+_ROUNDING = 1e-9  # room for rounding in a bound on totals, for each pull
+_RARE = 0.3  # a block is tried when its noise sinks too low with at most this chance
 
 
 def constants(policy: DPUCB) -> tuple[float, float, float]:
@@ -38,13 +39,13 @@ def constants(policy: DPUCB) -> tuple[float, float, float]:
     return counter.levels / counter.epsilon, policy.relaxation, fixed
 
 
-@njit(inline="always")
+@inlined
 def exploration(step, fixed):
     """What every bonus shares."""
     return fixed if fixed > 0 else math.sqrt(2 * math.log(step))
 
 
-@njit(inline="always")
+@inlined
 def trailing_zeros(number):
     """How often 2 divides a positive number."""
     zeros = 0
@@ -54,7 +55,7 @@ def trailing_zeros(number):
     return zeros
 
 
-@njit
+@compiled
 def add_node(path, pulls, noise):
     """The tree's noise after pull n, whose new node has this noise.
 
@@ -68,7 +69,7 @@ def add_node(path, pulls, noise):
     return path[level]
 
 
-@njit
+@compiled
 def reference(chances, horizon, state, checkpoints, scale, relaxation, fixed):
     """One step at a time, as the policy object does it."""
     arms = chances.size
@@ -87,7 +88,7 @@ def reference(chances, horizon, state, checkpoints, scale, relaxation, fixed):
     return counts
 
 
-@njit
+@compiled
 def run_of_pulls(state, path, limit, total, pulls, relaxation, rival, spread, scale, most):
     """Pull one arm while its index surely stays above `rival`; gives its total, its noise and the pulls made.
 
@@ -104,7 +105,7 @@ def run_of_pulls(state, path, limit, total, pulls, relaxation, rival, spread, sc
             return total, noise, done
 
 
-@njit
+@compiled
 def lazy(chances, horizon, state, checkpoints, scale, relaxation, fixed):
     """Draws the same rewards and noise in the same order as the reference, and looks at the others when it must."""
     arms = chances.size
@@ -132,94 +133,115 @@ def lazy(chances, horizon, state, checkpoints, scale, relaxation, fixed):
     return counts
 
 
-@njit
-def choose_level(table, means, roots, arm, time, pulls, base, scale, fixed, most):
-    """The largest aligned block whose noise rarely sinks too low, and how low that is, in noise scales; -1: none.
+@compiled
+def choose_level(limits, pulls, base, rival, spread, scale, ceiling, most):
+    """The largest aligned block whose noise rarely sinks too low, and how low that is, in noise scales.
 
-    In a block of m = 2^q pulls from n, let G be the rivals' best index at its end minus the leader's smallest
-    bonus. Rewards are at least 0, so the leader stays ahead as long as base + W(k) > (n + k) G, for which
-    W(k) > -x is enough, with x = base - (n + m) G, or base - n G where G is negative.
+    In a block of m = 2^q pulls from n, let G be `rival` minus the leader's smallest bonus. Rewards are at least 0,
+    so the leader stays ahead as long as base + W(k) > (n + k) G, for which W(k) > -x is enough, with
+    x = base - (n + m) G, or base - n G where G is negative. Level -1: no block at all is sure to start ahead.
     """
-    level = trailing_zeros(pulls)
-    while (1 << level) > most or level > tree_minimum.LEVELS:
+    level = min(trailing_zeros(pulls), ceiling) if pulls else -1
+    while level >= 0 and (1 << level) > most:
         level -= 1
-    while level >= _SMALLEST_LEVEL:
+    while level >= 0:
         size = 1 << level
-        spread = exploration(time + 1 + size, fixed)
-        gap = best_rival(means, roots, arm, spread) - spread / math.sqrt(pulls + size) * SLACK
+        gap = rival - spread / math.sqrt(pulls + size) * SLACK
         depth = (base - (pulls + size if gap >= 0 else pulls) * gap) / scale
-        if depth > 0 and log_chance(table, level, depth) < _RARE:
+        if depth > _ROUNDING * pulls and depth > limits[level]:
             return level, depth
         level -= 1
     return -1, 0.0
 
 
-@njit
-def skip_block(state, table, path, chance, total, pulls, scale, level, depth):
-    """Pull an aligned block of one arm up to its end, or to the first pull at which its noise sinks to -depth.
+@compiled
+def first_breach(state, table, path, pulls, scale, level, depth):
+    """Walk to the first pull of an aligned block at which its noise sinks to -depth, given that it does.
 
-    With probability 1 - T the noise stays above, and then only the block's last node survives it: a fresh one.
-    Otherwise walk down to the first breach. Given a breach in a block, its left half has it with probability
-    T(left)/T(block); if not, the left half is passed whole and its node is drawn given a breach on the right.
-    Gives the arm's total, its noise and the pulls made.
+    Given a breach in a block, its left half has it with probability T(left)/T(block); if not, the left half is
+    passed whole and its node is drawn given a breach on the right. Gives the noise and the pulls made.
     """
-    chance_here = log_chance(table, level, depth)
-    if math.log(uniform(state)) > chance_here:
-        size = 1 << level
-        total += binomial(state, size, chance)
-        return total, add_node(path, pulls + size, laplace(state, scale)), size
-    done = 0
+    done, log_breach = 0, log_chance(table, level, depth)
     while True:
         level -= 1
         on_the_left = log_chance(table, level, depth)
-        if level > 0 and math.log(uniform(state)) < on_the_left - chance_here:
-            chance_here = on_the_left
+        if level > 0 and math.log(uniform(state)) < on_the_left - log_breach:
+            log_breach = on_the_left
             continue
-        half = 1 << level
-        total += binomial(state, half, chance)
-        done += half
+        done += 1 << level
         height = next_height(state, table, level, depth)
         noise = add_node(path, pulls + done, (height - depth) * scale)
         if height <= 0:
-            return total, noise, done
+            return noise, done
         depth = height
-        chance_here = log_chance(table, level, depth)
+        log_breach = log_chance(table, level, depth)
 
 
-@njit
-def _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, table):
+@compiled
+def visit(state, table, limits, path, chance, total, noise, pulls, relaxation, rival, spread, scale, most):
+    """Pull the leader, block by block, for as long as it surely leads; gives its total, its noise and the pulls made.
+
+    `rival` bounds the others' indices for `most` pulls, and `spread` is the exploration at the first, a lower bound
+    for all of them. A block's bound counts no reward of its own, so the rewards of several blocks may wait and be
+    drawn as one binomial when they could matter: their number does not depend on them.
+    """
+    done, waiting, ceiling = 0, 0, tree_minimum.LEVELS
+    while done < most:
+        base = total + noise + relaxation
+        level, depth = choose_level(limits, pulls + done, base, rival, spread, scale, ceiling, most - done)
+        if level < 0 and waiting == 0 and done > 0:
+            break  # caught, or nearly: all indices are computed again
+        if level < 0 and waiting == 0:
+            level = 0  # it leads now, so one pull is its own
+        if level >= 0:
+            size = 1 << level
+            if level > 0 and breaches(state, table, level, depth):
+                noise, size = first_breach(state, table, path, pulls + done, scale, level, depth)
+            else:
+                noise = add_node(path, pulls + done + size, laplace(state, scale))
+            done += size
+            waiting += size
+            ceiling = min(level + 2, tree_minimum.LEVELS)
+        if level < 0 or level >= _PATIENT:
+            total += binomial(state, waiting, chance)
+            waiting = 0
+    return total + (binomial(state, waiting, chance) if waiting else 0), noise, done
+
+
+@compiled
+def _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, table, limits):
     arms = chances.size
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     noises, means, roots, paths = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros((arms, 64))
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    place, time = 0, 0
+    place, time, window = 0, 0, _SMALLEST_WINDOW
     while time < horizon:
-        level, depth, arm, most, rival, spread = -1, 0.0, time, 1, 0.0, 0.0
-        if time >= arms:
+        if time < arms:
+            arm, most, rival, spread = time, 1, 0.0, 0.0
+        else:
             spread = exploration(time + 1, fixed)
             arm = leader(means, roots, spread)
-            base = totals[arm] + noises[arm] + relaxation
-            left = horizon - time
-            level, depth = choose_level(table, means, roots, arm, time, pulls[arm], base, scale, fixed, left)
-            if level < 0:
-                # A few single pulls, up to where a block may start.
-                most = min(left, _SMALLEST - pulls[arm] % _SMALLEST)
-                rival = best_rival(means, roots, arm, exploration(time + most, fixed))
-        if level >= 0:
-            totals[arm], noises[arm], done = skip_block(
-                state, table, paths[arm], chances[arm], totals[arm], pulls[arm], scale, level, depth
-            )
-        else:
-            totals[arm], noises[arm], done = run_of_pulls(
-                state, paths[arm], threshold(chances[arm]), totals[arm], pulls[arm], relaxation, rival, spread, scale,
-                most,
-            )  # fmt: skip
+            most = min(window, horizon - time)
+            rival = best_rival(means, roots, arm, exploration(time + most, fixed))
+        totals[arm], noises[arm], done = visit(
+            state, table, limits, paths[arm], chances[arm], totals[arm], noises[arm], pulls[arm], relaxation, rival, spread,
+            scale, most,
+        )  # fmt: skip
         pulls[arm] += done
         time += done
         means[arm] = (totals[arm] + noises[arm] + relaxation) / pulls[arm]
         roots[arm] = 1 / math.sqrt(pulls[arm])
         place = note(counts, checkpoints, place, pulls, arm, time)
+        window = next_window(window, done, most, time)
     return counts
+
+
+@inlined
+def next_window(window, done, most, time):
+    """How far to bound the rivals next: twice as far after a whole window, and never far compared with the time."""
+    if done == most:
+        return max(min(2 * window, time // 16), _SMALLEST_WINDOW)
+    return max(window // 2, _SMALLEST_WINDOW) if done < most // 4 else window
 
 
 def skip_ahead(
@@ -229,4 +251,7 @@ def skip_ahead(
 
     Uses that the noises inside a block are thrown away at its end, and that their minimum has a known law.
     """
-    return _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, tree_minimum.log_table())
+    table = tree_minimum.log_table()
+    return _skip_ahead(
+        chances, horizon, state, checkpoints, scale, relaxation, fixed, table, tree_minimum.depths_of(_RARE)
+    )

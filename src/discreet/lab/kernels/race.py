@@ -7,12 +7,13 @@ An arm's index is its mean plus `spread` times its root, one over the square roo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from discreet.lab.kernels.compiled import compiled, inlined
 
 SLACK = 1 - 1e-12  # certificates are compared with a little room for rounding
 
 
-@njit
+@compiled
 def leader(means, roots, spread):
     """The arm with the highest index; ties go to the first."""
     best, found = -np.inf, 0
@@ -23,7 +24,7 @@ def leader(means, roots, spread):
     return found
 
 
-@njit
+@compiled
 def best_rival(means, roots, arm, spread):
     """The highest index of the other arms, which only grows while they rest."""
     best = -np.inf
@@ -34,7 +35,7 @@ def best_rival(means, roots, arm, spread):
     return best
 
 
-@njit(inline="always")
+@inlined
 def next_block(block, done, size):
     """How far to look ahead next: further after a whole block, less far after a small part of one."""
     if done == size:
@@ -42,7 +43,7 @@ def next_block(block, done, size):
     return max(block // 2, 16) if done < size // 4 else block
 
 
-@njit
+@compiled
 def note(counts, checkpoints, place, pulls, arm, time):
     """Write the checkpoints up to `time`, when the last pulls were all of one arm; gives the next open one."""
     while place < checkpoints.size and checkpoints[place] <= time:

@@ -10,7 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
+
+from discreet.lab.kernels.compiled import compiled, inlined
 
 _TO_UNIT = 2.0**-53
 
@@ -25,7 +27,7 @@ def fresh_state(seed: Any) -> Any:
     return sequence.generate_state(4, np.uint64)
 
 
-@njit(inline="always")
+@inlined
 def next_word(state):
     """64 random bits."""
     word = state[0] + state[3]
@@ -39,32 +41,32 @@ def next_word(state):
     return word
 
 
-@njit(inline="always")
+@inlined
 def uniform(state):
     """A number in (0, 1), both ends excluded."""
     return (np.float64(next_word(state) >> uint64(11)) + 0.5) * _TO_UNIT
 
 
-@njit(inline="always")
+@inlined
 def threshold(mean):
     """The 53-bit number below which a word means 1."""
     return uint64(mean * 2.0**53)
 
 
-@njit(inline="always")
+@inlined
 def bernoulli(state, limit):
     """1 with the probability that `threshold` encoded, else 0."""
     return 1 if (next_word(state) >> uint64(11)) < limit else 0
 
 
-@njit
+@compiled
 def laplace(state, scale):
     """A Laplace variable of this scale."""
     u = uniform(state)
     return scale * math.log(2 * u) if u < 0.5 else -scale * math.log(2 * (1 - u))
 
 
-@njit
+@compiled
 def binomial(state, count, mean):
     """How many of `count` independent trials succeed."""
     if mean > 0.5:
@@ -72,14 +74,14 @@ def binomial(state, count, mean):
     return _binomial_half(state, count, mean)
 
 
-@njit
+@compiled
 def _binomial_half(state, count, p):
     if count * p < 10:
         return _by_inversion(state, count, p)
     return _by_rejection(state, count, p)
 
 
-@njit
+@compiled
 def _by_inversion(state, count, p):
     """Walk up the distribution function: good for small means."""
     ratio = p / (1 - p)
@@ -93,7 +95,7 @@ def _by_inversion(state, count, p):
             mass *= ratio * (count - successes) / (successes + 1)
 
 
-@njit
+@compiled
 def _by_rejection(state, count, p):
     """Hoermann's transformed rejection with squeeze (BTRS, 1993)."""
     q = 1 - p
@@ -103,19 +105,18 @@ def _by_rejection(state, count, p):
     centre = count * p + 0.5
     squeeze = 0.92 - 4.2 / b
     alpha = (2.83 + 5.1 / b) * deviation
-    log_odds = math.log(p / q)
-    mode = math.floor((count + 1) * p)
-    at_mode = math.lgamma(mode + 1) + math.lgamma(count - mode + 1)
     while True:
         u = uniform(state) - 0.5
         v = uniform(state)
         distance = 0.5 - abs(u)
         successes = math.floor((2 * a / distance + b) * u + centre)
         if distance >= 0.07 and v <= squeeze:
-            return int(successes)
+            return int(successes)  # five times in six, so what follows is computed only when it is asked for
         if successes < 0 or successes > count:
             continue
+        mode = math.floor((count + 1) * p)
         log_v = math.log(v * alpha / (a / (distance * distance) + b))
-        log_ratio = at_mode - math.lgamma(successes + 1) - math.lgamma(count - successes + 1)
-        if log_v <= log_ratio + (successes - mode) * log_odds:
+        log_ratio = math.lgamma(mode + 1) + math.lgamma(count - mode + 1)
+        log_ratio -= math.lgamma(successes + 1) + math.lgamma(count - successes + 1)
+        if log_v <= log_ratio + (successes - mode) * math.log(p / q):
             return int(successes)

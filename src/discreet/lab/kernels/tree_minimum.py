@@ -19,26 +19,24 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.signal import lfilter
 
+from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.randomness import uniform
 
 LEVELS = 27
 _PER_UNIT = 128  # grid points to a unit of y
 _REACH = 64  # the table ends here, and goes on as a straight line in the logarithm
 _FINER = 16  # the recursion is computed on a grid this much finer
-
-THETA = 0.65
-_LOG_GROWTH = math.log(1 + 1 / (1 - THETA**2))
-"""T_q(y) <= exp(q _LOG_GROWTH - THETA y): if it holds for q - 1, then R <= that / (1 - THETA^2), and T_q <= T + R."""
+_MARGIN = 32  # it is computed this much further, so that what lies past that does not matter
+_END_SLOPE = 0.7  # roughly how fast ln T falls there
 
 
 @cache
 def log_table() -> Any:
     """Ln T_q(y) for q = 0 .. 27 on the grid y = 0, 1/128, ... 64."""
     step = 1 / (_PER_UNIT * _FINER)
-    points = _REACH * _PER_UNIT * _FINER
+    points = (_REACH + _MARGIN) * _PER_UNIT * _FINER
     y = np.arange(points + 1) * step
     decay = math.exp(-step)
     # The integral of exp(-(step - u))/2 over one cell, of a function that is linear in it.
@@ -53,14 +51,21 @@ def log_table() -> Any:
     chance = np.zeros(points + 1)
     table = np.full((LEVELS + 1, _REACH * _PER_UNIT + 1), -1e300)
     for level in range(1, LEVELS + 1):
-        beyond = chance[-1] * 0.5 / (1 + THETA)  # the little that lies past the table
+        beyond = chance[-1] * 0.5 / (1 + _END_SLOPE)  # the little that lies past the table
         right = 0.5 * np.exp(-y) + swept(chance, 0.0) + swept(chance[::-1], beyond)[::-1]
         chance = chance + (1 - chance) * right
-        table[level] = np.log(chance[::_FINER])
+        table[level] = np.log(chance[: _REACH * _PER_UNIT * _FINER + 1 : _FINER])
     return table
 
 
-@njit
+@cache
+def depths_of(chance: float) -> Any:
+    """For each level q, the depth y at which T_q(y) falls to this chance."""
+    depths = [np.interp(-math.log(chance), -row, np.arange(row.size) / _PER_UNIT) for row in log_table()]
+    return np.array([0.0, *depths[1:]])
+
+
+@compiled
 def log_chance(table, level, y):
     """Ln T_level(y); 0 for y <= 0, since W starts at 0."""
     if y <= 0:
@@ -75,22 +80,44 @@ def log_chance(table, level, y):
     return table[level, cell] + (place - cell) * (table[level, cell + 1] - table[level, cell])
 
 
-@njit
+@compiled
+def breaches(state, table, level, y):
+    """Whether the noise of a block sinks to -y: true with probability T_level(y).
+
+    T_q(y) is at most T_q of the whole number below y, and those few numbers stay in the cache.
+    """
+    log_uniform = math.log(uniform(state))
+    return log_uniform < log_chance(table, level, math.floor(y)) and log_uniform < log_chance(table, level, y)
+
+
+@compiled
+def tangent(table, level, y):
+    """A line a - theta y that bounds ln T_level for every y > 0: ln T is concave, so its tangent at y is one.
+
+    The line is lifted a little against rounding, and a is at least 0 since T is 1 where y <= 0.
+    """
+    cell = min(int(y * _PER_UNIT), table.shape[1] - 2)
+    theta = (table[level, cell] - table[level, cell + 1]) * _PER_UNIT
+    height = table[level, cell] + theta * cell / _PER_UNIT
+    return max(height + 1e-4, 0.0), min(theta, 0.999)
+
+
+@compiled
 def next_height(state, table, level, x):
     """Draw y = x + E given that the block behind it, of this level, sinks by y: density exp(-|y - x|)/2 T_level(y).
 
-    Rejection from the envelope min(1, exp(level _LOG_GROWTH - THETA y)), whose four pieces are exponentials.
+    Rejection from the envelope exp(min(0, a - theta y)), whose four pieces are exponentials.
     """
     if level == 0:
         return math.log(uniform(state))  # the block is this one pull: y <= 0, an exponential below 0
-    bound = level * _LOG_GROWTH
-    bend = bound / THETA  # where the envelope leaves 1
-    slope = 1 - THETA
+    bound, theta = tangent(table, level, max(x - 1, 0.5 * x))
+    bend = bound / theta if theta > 0 else np.inf  # where the envelope leaves 1
+    slope = 1 - theta
     low, high = min(bend, x), max(bend, x)
     below = 0.5 * math.exp(low - x)
     flat = 0.5 * (1 - math.exp(x - bend)) if x < bend else 0.0
     rising = 0.5 * math.exp(bound - x) * (math.exp(slope * x) - math.exp(slope * bend)) / slope if bend < x else 0.0
-    above = 0.5 * math.exp(bound + x - (1 + THETA) * high) / (1 + THETA)
+    above = 0.5 * math.exp(bound + x - (1 + theta) * high) / (1 + theta) if bend < np.inf else 0.0
     while True:
         u = uniform(state) * (below + flat + rising + above)
         v = uniform(state)
@@ -101,6 +128,6 @@ def next_height(state, table, level, x):
         elif u < below + flat + rising:
             y = bend + math.log1p(v * math.expm1(slope * (x - bend))) / slope
         else:
-            y = high - math.log(v) / (1 + THETA)
-        if math.log(uniform(state)) < log_chance(table, level, y) - min(0.0, bound - THETA * y):
+            y = high - math.log(v) / (1 + theta)
+        if math.log(uniform(state)) < log_chance(table, level, y) - min(0.0, bound - theta * y):
             return y

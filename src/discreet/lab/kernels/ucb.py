@@ -11,8 +11,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
+from discreet.lab.kernels.compiled import compiled, inlined
 from discreet.lab.kernels.race import SLACK, best_rival, leader, next_block, note
 from discreet.lab.kernels.randomness import bernoulli, binomial, threshold, uniform
 
@@ -20,13 +21,13 @@ _SMALLEST_BLOCK = 96  # below this many pulls a binomial costs more than it save
 _RUN = 128  # pulls at most between two looks at the other arms, where blocks are too small
 
 
-@njit(inline="always")
+@inlined
 def exploration(step):
     """sqrt(2 ln t), which every bonus shares."""
     return math.sqrt(2 * math.log(step))
 
 
-@njit
+@compiled
 def reference(chances, horizon, state, checkpoints):
     """One step at a time, as the policy object does it."""
     arms = chances.size
@@ -43,7 +44,7 @@ def reference(chances, horizon, state, checkpoints):
     return counts
 
 
-@njit
+@compiled
 def run_of_pulls(state, limit, margin, rival, most):
     """Pull one arm while its margin stays above 0, `most` times at most; gives its rewards and the pulls.
 
@@ -73,13 +74,13 @@ def run_of_pulls(state, limit, margin, rival, most):
     return rewards, done
 
 
-@njit(inline="always")
+@inlined
 def margin_of(total, pulls, rival, step):
     """What `run_of_pulls` starts from."""
     return total - pulls * rival + exploration(step) * math.sqrt(pulls) * SLACK
 
 
-@njit
+@compiled
 def lazy(chances, horizon, state, checkpoints):
     """Draws the same rewards in the same order as the reference, and looks at the other arms only when it must."""
     arms = chances.size
@@ -105,37 +106,37 @@ def lazy(chances, horizon, state, checkpoints):
     return counts
 
 
-@njit
+@compiled
 def fresh_block(state, table, arm, start, size, chance):
     """How many of an arm's next rewards are 1: one binomial draw."""
     return binomial(state, size, chance)
 
 
-@njit
+@compiled
 def fresh_reveal(state, table, arm, start, left, ones):
     """The next of `left` rewards, `ones` of which are 1: drawn without replacement."""
     return 1 if uniform(state) * left < ones else 0
 
 
-@njit
+@compiled
 def fresh_run(state, table, arm, start, chance, margin, rival, most):
     """A run of pulls, reward by reward."""
     return run_of_pulls(state, threshold(chance), margin, rival, most)
 
 
-@njit
+@compiled
 def replayed_block(state, table, arm, start, size, chance):
     """The same from a table of rewards by arm and pull: for tests."""
     return int(table[arm, start : start + size].sum())
 
 
-@njit
+@compiled
 def replayed_reveal(state, table, arm, start, left, ones):
     """The next reward of the table."""
     return int(table[arm, start])
 
 
-@njit
+@compiled
 def replayed_run(state, table, arm, start, chance, margin, rival, most):
     """A run of pulls on the table's rewards."""
     rewards, done = 0, 0
@@ -148,7 +149,7 @@ def replayed_run(state, table, arm, start, chance, margin, rival, most):
             return rewards, done
 
 
-@njit
+@compiled
 def guess(margin, rival, chance, most, boldness):
     """A block size that will probably be certain: how long until the zeros eat up the leader's margin."""
     failure = max(1 - chance, 1e-9)
@@ -157,7 +158,7 @@ def guess(margin, rival, chance, most, boldness):
     return int(max(0.0, min(size, float(most))))
 
 
-@njit
+@compiled
 def certain(total, pulls, zeros, size, means, roots, arm, time):
     """Whether a block with this many zeros is the leader's, in whatever order its rewards come."""
     end = time + 1 + size
@@ -168,7 +169,7 @@ def certain(total, pulls, zeros, size, means, roots, arm, time):
 def build_skip_ahead(block_of, reveal, run, boldness=0.9):
     """The skip-ahead kernel over a source of rewards; `boldness` scales its guesses, which only cost time."""
 
-    @njit
+    @compiled
     def skip_ahead(chances, horizon, state, checkpoints, table):
         """Draws the sum of a whole block first, and looks inside only when the sum does not settle it.
 

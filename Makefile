@@ -1,4 +1,5 @@
 # Two commands do all the set-up on a fresh machine: `make reproduce` and `make test`.
+# Options go through: make reproduce REPRODUCE=--quick, make bench BENCH=--json
 PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin/python
@@ -6,7 +7,7 @@ STAMP := $(VENV)/.installed
 
 .PHONY: help test reproduce verify lint bench pin clean
 help:
-	@echo "make reproduce  compare DP-SE, DP-UCB, SE and UCB, also at the paper's horizon"
+	@echo "make reproduce  the paper's whole evaluation and more: figures, tables and a report in reproduction/"
 	@echo "make test       run the tests, doctests included"
 	@echo "make verify     run the slow statistical studies too"
 	@echo "make lint       ruff and mypy --strict"
@@ -26,22 +27,26 @@ verify: $(STAMP)
 	$(RUN) -m pytest -n auto -m study -rA
 
 reproduce: $(STAMP)
-	$(RUN) -m discreet.lab
+	$(RUN) -m discreet reproduce --output reproduction $(REPRODUCE)
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-bench: $(STAMP)
+$(VENV)/.peers: $(STAMP)
+	PIP_CONSTRAINT=constraints.txt $(RUN) -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	touch $@
+
+bench: $(VENV)/.peers
 	$(RUN) -m benchmarks $(BENCH)
 
 pin:
 	rm -rf $(VENV)/pin && $(PYTHON) -m venv $(VENV)/pin
-	$(VENV)/pin/bin/python -m pip install --quiet -e '.[lab,test,lint]' 'setuptools>=77'
+	$(VENV)/pin/bin/python -m pip install --quiet -e '.[lab,dask,ray,test,lint,bench]' 'setuptools>=77'
 	$(VENV)/pin/bin/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
 	rm -rf $(VENV)/pin
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf $(VENV) reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

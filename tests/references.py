@@ -111,3 +111,26 @@ def withdrawn(rewards, arms, horizon, epsilon, beta, noises, modified):
         s = [j for j in s if not best - private[j] > margin]
     pulls[s[0]] += horizon - t
     return pulls
+
+
+def successive_elimination(rewards, arms, horizon, beta):
+    """Successive Elimination, a round at a time, on rewards in [0, 1]: pulls, and by arm the round that dropped it."""
+    s = list(range(arms))
+    pulls = [0] * arms
+    total = [0.0] * arms
+    dropped = {}
+    t, r = 0, 0
+    while len(s) > 1:
+        r += 1
+        for i in s:
+            if t == horizon:
+                return pulls, dropped
+            t += 1
+            pulls[i] += 1
+            total[i] += rewards(i)
+        radius = sqrt(log(4 * arms * r**2 / beta) / (2 * r))
+        best = max(total[i] / r for i in s)
+        dropped |= {j: r for j in s if best - total[j] / r > 2 * radius}
+        s = [j for j in s if j not in dropped]
+    pulls[s[0]] += horizon - t
+    return pulls, dropped

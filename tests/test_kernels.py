@@ -48,11 +48,29 @@ def binomial_p_value(draws, count, p):
 
 @pytest.mark.parametrize(
     ("count", "p"),
-    [(10, 0.5), (40, 0.1), (100, 0.75), (1000, 0.75), (10**6, 0.7), (10**7, 1e-7), (10**9, 0.25)],
+    [
+        (10, 0.5),
+        (40, 0.1),
+        (64, 0.7),
+        (100, 0.75),
+        (255, 0.03),
+        (300, 0.4),
+        (1000, 0.75),
+        (10**6, 0.7),
+        (10**7, 1e-7),
+        (10**9, 0.25),
+    ],
 )
 def test_binomials_have_the_exact_law(count, p):
     draws = many_binomials(randomness.fresh_state([count, 1]), count, p, 100_000)
     assert binomial_p_value(draws, count, p) > LEVEL
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 128, 1000, 10**6])
+def test_binomials_at_the_ends_are_certain(count):
+    state = randomness.fresh_state(count)
+    assert (many_binomials(state, count, 1.0, 10) == count).all()
+    assert (many_binomials(state, count, 0.0, 10) == 0).all()
 
 
 def test_a_planted_error_in_the_binomial_is_noticed():
@@ -72,7 +90,7 @@ def test_laplace_variables_have_the_exact_law():
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("name", "arms"), [("C1", 2), ("C2", 5), ("C4", 8)])
 def test_the_reference_kernel_is_the_policy_object(name, arms, seed):
-    horizon, means = 3000, instance(name, arms)
+    horizon, means = 3000, instance(name, arms).means
     points = marks(horizon)
     counts = ucb.reference(means, horizon, randomness.fresh_state(seed), points)
     policy, state = discreet.UCB(range(arms), horizon=horizon), randomness.fresh_state(seed)
@@ -87,7 +105,7 @@ def test_the_reference_kernel_is_the_policy_object(name, arms, seed):
 @pytest.mark.parametrize("name", ["C1", "C2", "C3", "C4"])
 @pytest.mark.parametrize("arms", [2, 5, 20])
 def test_the_lazy_kernel_is_the_reference_pull_by_pull(name, arms):
-    horizon, means = 200_000, instance(name, arms)
+    horizon, means = 200_000, instance(name, arms).means
     points = marks(horizon)
     for seed in range(3):
         slow = ucb.reference(means, horizon, randomness.fresh_state(seed), points)
@@ -116,25 +134,21 @@ def reference_on_a_table(table, horizon, checkpoints):
     return counts
 
 
-@pytest.fixture(scope="module", params=[0.9, 4.0], ids=["normal guesses", "bold guesses, which force reveals"])
-def replaying(request):
-    return ucb.build_skip_ahead(ucb.replayed_block, ucb.replayed_reveal, ucb.replayed_run, request.param)
-
-
+@pytest.mark.parametrize("boldness", [0.9, 4.0], ids=["normal guesses", "bold guesses, which force reveals"])
 @pytest.mark.parametrize("name", ["C1", "C2", "C3", "C4"])
-def test_the_skip_ahead_kernel_replays_the_reference_pull_by_pull(replaying, name):
+def test_the_skip_ahead_kernel_replays_the_reference_pull_by_pull(boldness, name):
     horizon = 100_000
     points = marks(horizon)
     for arms in (2, 5, 20):
-        means = instance(name, arms)
+        means = instance(name, arms).means
         for seed in range(3):
             table = (np.random.default_rng(seed).random((arms, horizon)) < means[:, None]).astype(np.uint8)
-            fast = replaying(means, horizon, randomness.fresh_state(seed), points, table)
+            fast = ucb.replay(means, horizon, table, points, boldness)
             assert (fast == reference_on_a_table(table, horizon, points)).all()
 
 
 def regrets(kernel, runs, horizon=20_000, name="C2"):
-    means, points = instance(name, 5), np.array([horizon])
+    means, points = instance(name, 5).means, np.array([horizon])
     return [
         float((means[0] - means) @ kernel(means, horizon, randomness.fresh_state([run, 9]), points)[0])
         for run in range(runs)
@@ -149,16 +163,15 @@ def test_skip_ahead_on_fresh_randomness_has_the_law_of_the_reference():
 def test_a_planted_error_in_skip_ahead_is_noticed(monkeypatch):
     """Every block is taken for certain, whatever its zeros."""
     monkeypatch.setattr(ucb, "certain", njit(lambda total, pulls, zeros, size, means, roots, arm, time: True))
-    wrong = ucb.build_skip_ahead(ucb.fresh_block, ucb.fresh_reveal, ucb.fresh_run, 100.0)
-    table = np.zeros((1, 1), np.uint8)
-    hasty = regrets(lambda *arguments: wrong(*arguments, table), 1500)
+    wrong = njit(ucb._skip_ahead.py_func)
+    hasty = regrets(lambda *arguments: wrong(*arguments, ucb._FRESH, 100.0), 1500)
     assert stats.ks_2samp(regrets(ucb.reference, 1500), hasty).pvalue < LEVEL
 
 
 def test_counts_at_checkpoints_add_up():
     points = marks(10**7)
     for kernel in (ucb.lazy, ucb.skip_ahead):
-        counts = kernel(instance("C2", 5), 10**7, randomness.fresh_state(5), points)
+        counts = kernel(instance("C2", 5).means, 10**7, randomness.fresh_state(5), points)
         assert (counts.sum(axis=1) == points).all()
         assert (np.diff(counts, axis=0) >= 0).all()
 
@@ -188,7 +201,7 @@ class Handed:
 @pytest.mark.parametrize("seed", range(2))
 def test_the_dp_reference_kernel_is_the_policy_object(preset, seed):
     horizon, arms = 4000, 4
-    means, points = instance("C2", arms), marks(horizon)
+    means, points = instance("C2", arms).means, marks(horizon)
     options = {"epsilon": 20.0, "horizon": horizon, "preset": preset, "relaxation": 3.0}
     policy = discreet.DPUCB(range(arms), noise=discreet.SimulatedNoise(0), **options)
     scale, relaxation, fixed = dp_ucb.constants(policy)
@@ -210,7 +223,7 @@ def test_the_dp_reference_kernel_is_the_policy_object(preset, seed):
 @pytest.mark.parametrize("name", ["C1", "C3"])
 @pytest.mark.parametrize(("arms", "relaxation"), [(2, None), (5, 50.0), (20, 50.0)])
 def test_the_lazy_dp_kernel_is_the_reference_pull_by_pull(name, arms, relaxation):
-    horizon, means = 200_000, instance(name, arms)
+    horizon, means = 200_000, instance(name, arms).means
     points = marks(horizon)
     for preset in ("event-level", "thesis"):
         constants = dp_constants(arms, horizon, preset=preset, relaxation=relaxation)
@@ -271,7 +284,7 @@ def test_the_node_before_a_breach_has_its_conditional_law(level, x):
 
 
 def dp_outcomes(kernel, constants, runs, horizon, name="C2"):
-    means, points = instance(name, 3), np.array([horizon])
+    means, points = instance(name, 3).means, np.array([horizon])
     counts = np.array(
         [kernel(means, horizon, randomness.fresh_state([run, 3]), points, *constants)[0] for run in range(runs)]
     )
@@ -298,7 +311,9 @@ def test_planted_errors_in_dp_skip_ahead_are_noticed():
     never = np.full_like(tree_minimum.log_table(), -1e300)
     for wrong in (
         dp_outcomes(dp_ucb.skip_ahead, (1.25 * scale, relaxation, fixed), runs, horizon, "C1"),
-        dp_outcomes(dp_ucb._skip_ahead, (scale, relaxation, fixed, never, np.zeros(28)), runs, horizon, "C1"),
+        dp_outcomes(
+            dp_ucb._skip_ahead, (scale, relaxation, fixed, never, np.zeros((28, 65)), np.zeros(28)), runs, horizon, "C1"
+        ),
     ):
         assert min(stats.ks_2samp(one, other).pvalue for one, other in zip(slow, wrong, strict=True)) < LEVEL
 
@@ -306,7 +321,7 @@ def test_planted_errors_in_dp_skip_ahead_are_noticed():
 def test_dp_ucb_at_the_papers_horizon_has_the_known_regret():
     """Mean regrets at T = 5e7 that were found before by other programs, for each preset on C2 at epsilon 0.25."""
     horizon = 50_000_000
-    means, points = instance("C2", 5), np.array([horizon])
+    means, points = instance("C2", 5).means, np.array([horizon])
     for preset, known in (("event-level", 206_000), ("mishra-thakurta-2015", 973_000), ("thesis", 63_200)):
         constants = dp_constants(5, horizon, 0.25, preset=preset)
         found = [

@@ -107,7 +107,7 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
 
 def _is_integer(value: Any) -> bool:
     """Whether `value` is an integer of Python or numpy; a boolean is none."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return type(value) is int or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
 
 
 def _is_numpy_scalar(value: Any) -> bool:

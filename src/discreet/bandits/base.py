@@ -15,7 +15,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from discreet.algorithm import Algorithm
 from discreet.errors import ArgumentError, FinishedError, PrivacyError
 from discreet.grid import Grid
 from discreet.privacy import Arm, Release
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +258,7 @@ def check_arms(arms: Iterable[Arm]) -> tuple[Arm, ...]:
     return names
 
 
-def cut_short(pulls: dict[int, int], budget: int) -> dict[int, int]:
+def cut_short(pulls: Mapping[Key, int], budget: int) -> dict[Key, int]:
     """The pulls that fit into a budget when arms take turns.
 
     >>> cut_short({0: 10, 1: 10, 2: 1}, 8)

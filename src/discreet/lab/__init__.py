@@ -1,6 +1,29 @@
 """The lab: simulation and comparison of policies, on seeded noise."""
 
-from discreet.lab.instances import INSTANCES, instance
-from discreet.lab.simulate import Run, play, simulate
+from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, Rewards, TruncatedNormal, Uniform
+from discreet.lab.engines import make_engine
+from discreet.lab.instances import INSTANCES, Instance, instance
+from discreet.lab.results import Results, Simulation
+from discreet.lab.setting import Setting
+from discreet.lab.simulate import compare, play, simulate, simulate_all
 
-__all__ = ["INSTANCES", "Run", "instance", "play", "simulate"]
+__all__ = [
+    "INSTANCES",
+    "Bernoulli",
+    "Beta",
+    "Discrete",
+    "Empirical",
+    "Instance",
+    "Results",
+    "Rewards",
+    "Setting",
+    "Simulation",
+    "TruncatedNormal",
+    "Uniform",
+    "compare",
+    "instance",
+    "make_engine",
+    "play",
+    "simulate",
+    "simulate_all",
+]

@@ -1,47 +1,110 @@
-"""The four bandit instances of the paper's evaluation, for any number of arms; all arms are Bernoulli."""
+"""Bandit instances: what each arm pays. The four of the paper's evaluation, for any number of arms, and your own."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet import checks
+from discreet.errors import ArgumentError
+from discreet.lab.arms import Bernoulli, Rewards, parse
 
 HIGH, LOW = 0.75, 0.25
+Floats = NDArray[np.float64]
 
 
-def equal_gaps(arms: int) -> NDArray[np.float64]:
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Arms that pay rewards, under a name."""
+
+    name: str
+    rewards: tuple[Rewards, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.rewards) < 2:
+            raise ArgumentError(f"an instance needs at least two arms, got {len(self.rewards)}")
+
+    def __len__(self) -> int:
+        """The number of arms."""
+        return len(self.rewards)
+
+    @property
+    def means(self) -> Floats:
+        """The arms' mean rewards."""
+        return np.array([arm.mean for arm in self.rewards])
+
+    @property
+    def gaps(self) -> Floats:
+        """How much worse than the best each arm is on average: what a pull of it costs."""
+        means = self.means
+        return np.asarray(means.max() - means)
+
+    @property
+    def bernoulli(self) -> bool:
+        """Whether every arm pays 0 or 1."""
+        return all(isinstance(arm, Bernoulli) for arm in self.rewards)
+
+
+def equal_gaps(arms: int) -> Floats:
     """C1: one arm of mean 0.75, all others 0.7."""
     return np.array([HIGH] + [0.7] * (arms - 1))
 
 
-def linear_gaps(arms: int) -> NDArray[np.float64]:
+def linear_gaps(arms: int) -> Floats:
     """C2: from 0.75 down to 0.25 in equal steps."""
     return np.linspace(HIGH, LOW, arms)
 
 
-def convex_gaps(arms: int) -> NDArray[np.float64]:
+def convex_gaps(arms: int) -> Floats:
     """C3: a (i - K)^2 + c with a > 0: most arms are far behind."""
     i = np.arange(1, arms + 1)
     return LOW + (HIGH - LOW) * ((i - arms) / (arms - 1)) ** 2
 
 
-def concave_gaps(arms: int) -> NDArray[np.float64]:
+def concave_gaps(arms: int) -> Floats:
     """C4: a (i - 1)^2 + c with a < 0: most arms are close."""
     i = np.arange(1, arms + 1)
     return HIGH - (HIGH - LOW) * ((i - 1) / (arms - 1)) ** 2
 
 
-INSTANCES = {"C1": equal_gaps, "C2": linear_gaps, "C3": convex_gaps, "C4": concave_gaps}
+INSTANCES: dict[str, Callable[[int], Floats]] = {
+    "C1": equal_gaps,
+    "C2": linear_gaps,
+    "C3": convex_gaps,
+    "C4": concave_gaps,
+}
 
 
-def instance(name: str, arms: int = 5) -> NDArray[np.float64]:
-    """The means of an instance, best arm first.
+def instance(what: str | Instance | Iterable[float | str | Rewards], arms: int = 5) -> Instance:
+    """An instance of the paper by its name and number of arms; or one made of your own arms.
 
-    >>> instance("C3")
+    An arm is a `Rewards`, a text that names one, or a number: the mean of a Bernoulli arm.
+
+    >>> instance("C3").means
     array([0.75   , 0.53125, 0.375  , 0.28125, 0.25   ])
-    >>> instance("C4")
+    >>> instance("C4").means
     array([0.75   , 0.71875, 0.625  , 0.46875, 0.25   ])
+    >>> instance([0.3, "uniform(0, 0.8)"]).name
+    'Bernoulli(0.3), Uniform(0, 0.8)'
     """
-    checks.choice("instance", name, tuple(INSTANCES))
-    return INSTANCES[name](checks.whole("arms", arms, at_least=2))
+    if isinstance(what, Instance):
+        return what
+    if isinstance(what, str):
+        if what not in INSTANCES:
+            raise ArgumentError(f"instance must be {', '.join(INSTANCES)} or a list of arms, got {what!r}")
+        means = INSTANCES[what](checks.whole("arms", arms, at_least=2))
+        return Instance(what, tuple(Bernoulli(float(mean)) for mean in means))
+    if not isinstance(what, Iterable):
+        raise ArgumentError(f"instance must be {', '.join(INSTANCES)} or a list of arms, got {what!r}")
+    rewards = tuple(as_rewards(arm) for arm in what)
+    return Instance(", ".join(map(str, rewards)), rewards)
+
+
+def as_rewards(arm: float | str | Rewards) -> Rewards:
+    """What an arm pays, from a number, a text or itself."""
+    if isinstance(arm, Rewards):
+        return arm
+    return parse(arm) if isinstance(arm, str) else Bernoulli(arm)

@@ -1,77 +1,277 @@
-"""The simulator: plays a policy against Bernoulli arms, an epoch at a time.
+"""The simulator: plays a policy against an instance, an epoch at a time.
 
-Within an epoch the pulls are fixed in advance, so an arm's total is one binomial draw: a run of 5e7 pulls
-costs as much as its few epochs.
+Within an epoch the pulls are fixed in advance, so an arm needs only the sum of its rewards: a run of 5e7 pulls
+costs as much as its few epochs. Step-wise policies with a compiled kernel take it (see docs/simulation.md).
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Sequence
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.bandits import Policy
-from discreet.noise import Noise, SimulatedNoise
+from discreet.bandits.base import cut_short
+from discreet.errors import ArgumentError
+from discreet.lab import instances
+from discreet.lab.engines import Engine, Serial
+from discreet.lab.fast import find_kernel
+from discreet.lab.instances import Instance
+from discreet.lab.results import NEVER, Results, Simulation, join
+from discreet.lab.setting import HORIZON, RUNS, SEED, Setting, accepts
+from discreet.lab.store import Store
+from discreet.noise import SimulatedNoise
 from discreet.privacy import Arm
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One simulated run: how often each arm was pulled, its pseudo-regret, and the arm it prefers."""
+    """One simulated run: how often each arm was pulled, and when each was dropped."""
 
-    pulls: tuple[int, ...]
-    regret: float
+    pulls: Any
+    """Pulls of each arm at the end."""
+    counts: Any
+    """Pulls by checkpoint and arm."""
+    dropped: tuple[int, ...]
+    """The pulls made when each arm was dropped from the race; NEVER for those that were not."""
     best_arm: Arm
+    """What the policy prefers at the end."""
 
 
-def play(policy: Policy, means: Sequence[float] | NDArray[np.float64], generator: np.random.Generator) -> Run:
-    """Play a policy to its end; arm number i pays 1 with probability means[i], else 0 (scaled to its range).
+def play(
+    policy: Policy,
+    on: Instance | Iterable[Any],
+    generator: np.random.Generator,
+    horizon: int | None = None,
+    checkpoints: Sequence[int] = (),
+) -> Run:
+    """Play a policy object up to a horizon (by default its own; without any, until it finishes).
+
+    Within an epoch the arms take turns. A policy that finishes early goes on with the arm that it prefers, or if it
+    has released nothing with all arms in turn.
 
     >>> from discreet import DPSuccessiveElimination, SimulatedNoise
-    >>> from discreet.lab.instances import instance
+    >>> from discreet.lab import instance
     >>> policy = DPSuccessiveElimination(range(5), epsilon=0.25, horizon=5e7, noise=SimulatedNoise(seed=1))
-    >>> play(policy, instance("C2"), np.random.default_rng(1)).regret
-    4829.625
+    >>> run = play(policy, instance("C2"), np.random.default_rng(1))
+    >>> float(run.pulls @ instance("C2").gaps), run.dropped
+    (4829.625, (-1, 36129, 13715, 13715, 13715))
     """
-    chance = dict(zip(policy.arms, map(float, means), strict=True))
-    win = policy.grid.width
-    while plan := policy.plan():
-        if not plan.learns:
-            policy.close()
-            continue
-        policy.close({arm: int(generator.binomial(count, chance[arm])) * win for arm, count in plan.pulls.items()})
-    pulls = tuple(policy.pulls.values())
-    best = max(chance.values())
-    regret = sum((best - chance[arm]) * count for arm, count in policy.pulls.items())
-    return Run(pulls, regret, policy.best_arm)
+    on, own = instances.instance(on), policy.horizon
+    end = horizon if horizon is not None else (math.inf if own is None else own)
+    for pays in on.rewards:
+        pays.check(policy.grid)
+    draw = {arm: pays._total for arm, pays in zip(policy.arms, on.rewards, strict=True)}  # checked, so without checks
+    track = Track(policy.arms, checkpoints)
+    while track.time < end and (plan := policy.plan()):
+        if plan.size > end - track.time:
+            track.pull(plan.pulls, int(end - track.time))
+            break
+        policy.close(
+            {arm: draw[arm](generator, count, policy.grid) for arm, count in plan.pulls.items()}
+            if plan.learns
+            else None
+        )
+        track.pull(plan.pulls, plan.size)
+        track.note_dropped(getattr(policy, "viable", policy.arms))
+    if track.time < end < math.inf:
+        rest = int(end) - track.time
+        preferred = policy.arms if policy.best_arm is None else (policy.best_arm,)
+        track.pull(dict.fromkeys(preferred, rest), rest)
+    return Run(track.pulls, track.counts, track.dropped, policy.best_arm)
+
+
+class Track:
+    """Counts of pulls, written down at checkpoints without keeping the steps between them."""
+
+    def __init__(self, arms: Sequence[Arm], checkpoints: Sequence[int]) -> None:
+        self.time = 0
+        self._numbers = {arm: number for number, arm in enumerate(arms)}
+        self._checkpoints = checkpoints
+        self._next = 0
+        self.pulls = np.zeros(len(arms), np.int64)
+        self._viable = len(arms)
+        self._dropped = [NEVER] * len(arms)
+        self.counts = np.zeros((len(checkpoints), len(arms)), np.int64)
+
+    @property
+    def dropped(self) -> tuple[int, ...]:
+        """When each arm left the race."""
+        return tuple(self._dropped)
+
+    def pull(self, epoch: Mapping[Arm, int], size: int) -> None:
+        """The first `size` pulls of an epoch in which arms take turns."""
+        start = self.time
+        self.time += size
+        while self._next < len(self._checkpoints) and self._checkpoints[self._next] < self.time:
+            row = self.counts[self._next]
+            row += self.pulls
+            self._add(row, cut_short(epoch, self._checkpoints[self._next] - start))
+            self._next += 1
+        self._add(self.pulls, epoch if size == sum(epoch.values()) else cut_short(epoch, size))
+        if self._next < len(self._checkpoints) and self._checkpoints[self._next] == self.time:
+            self.counts[self._next] = self.pulls
+            self._next += 1
+
+    def _add(self, counts: Any, pulls: Mapping[Arm, int]) -> None:
+        for arm, count in pulls.items():
+            counts[self._numbers[arm]] += count
+
+    def note_dropped(self, viable: Sequence[Arm]) -> None:
+        """Write down who has left."""
+        if len(viable) < self._viable:
+            self._viable = len(viable)
+            for arm, number in self._numbers.items():
+                if arm not in viable and self._dropped[number] == NEVER:
+                    self._dropped[number] = self.time
+
+
+def one_run(setting: Setting, number: int) -> Run:
+    """Run `number` of a setting, played as the policy object."""
+    rewards, noise = setting.run_seed(number).spawn(2)
+    policy = setting.make(SimulatedNoise(noise))
+    return play(policy, setting.instance, np.random.default_rng(rewards), setting.horizon, setting.checkpoints)
+
+
+def run_setting(setting: Setting, numbers: range | None = None) -> Simulation:
+    """All runs of a setting, or some of them, one after the other."""
+    numbers = range(setting.runs) if numbers is None else numbers
+    start = time.perf_counter()
+    policy = setting.build()
+    kernel = find_kernel(policy, setting.instance, setting.horizon, setting.checkpoints)
+    gaps = setting.instance.gaps
+    regret = np.empty((len(numbers), len(setting.checkpoints)))
+    best_pulls = np.empty(regret.shape, np.int64)
+    pulls = np.empty((len(numbers), gaps.size), np.int64)
+    dropped = np.full(pulls.shape, NEVER)
+    for row, number in enumerate(numbers):
+        if kernel:
+            counts = kernel(setting.run_seed(number))
+        else:
+            run = one_run(setting, number)
+            counts, dropped[row] = run.counts, run.dropped
+        # Not counts @ gaps: its last digit would depend on the other checkpoints, and on the machine.
+        regret[row], pulls[row] = (counts * gaps).sum(axis=1), counts[-1]
+        best_pulls[row] = counts[:, gaps == 0].sum(axis=1)
+    seconds = time.perf_counter() - start
+    return Simulation(setting, regret, best_pulls, pulls, dropped, seconds, "kernel" if kernel else "object")
+
+
+Part = tuple[Setting, range]
+
+
+def run_part(part: Part) -> Simulation:
+    """Some runs of a setting: what travels to a worker."""
+    return run_setting(*part)
+
+
+def split(setting: Setting, pieces: int) -> list[Part]:
+    """The runs of a setting in so many pieces, or fewer if there are fewer runs."""
+    edges = np.linspace(0, setting.runs, min(pieces, setting.runs) + 1).astype(int)
+    return [(setting, range(start, stop)) for start, stop in pairwise(edges.tolist())]
+
+
+def simulate_all(
+    settings: Sequence[Setting],
+    engine: Engine | None = None,
+    *,
+    store: Store | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Results:
+    """All settings on one engine, which is started and ended here; without one, in this thread.
+
+    A task is a whole setting; where there are too few to keep workers busy, settings are split into runs. What a
+    store holds already is not simulated again, and each setting is stored as soon as it is finished.
+    `on_progress` is told after each task how many runs it has finished.
+    """
+    found: dict[int, Simulation] = {}
+    for place, setting in enumerate(settings):
+        stored = store.get(setting) if store else None
+        if stored is not None:
+            found[place] = stored
+            if on_progress:
+                on_progress(setting.runs)
+    missing = [place for place in range(len(settings)) if place not in found]
+    workers = getattr(engine, "workers", 1)
+    pieces = 1 if len(missing) >= 4 * workers else -(-4 * workers // max(1, len(missing)))
+    parts = [(place, part) for place in missing for part in split(settings[place], pieces)]
+    waiting = {place: {} for place in missing}  # type: dict[int, dict[int, Simulation]]
+    with engine if engine and parts else Serial() as running:
+        for number, result in running.run(run_part, [part for _, part in parts]):
+            place, (setting, numbers) = parts[number]
+            waiting[place][numbers.start] = result
+            if on_progress:
+                on_progress(len(numbers))
+            if sum(len(part.final) for part in waiting[place].values()) == setting.runs:
+                found[place] = join([part for _, part in sorted(waiting.pop(place).items())], setting)
+                if store:
+                    store.put(found[place])
+    return Results(found[place] for place in range(len(settings)))
 
 
 def simulate(
-    make: Callable[[Noise], Policy], means: Sequence[float] | NDArray[np.float64], runs: int, seed: int, label: str
-) -> list[Run]:
-    """Independent runs of the policy that `make` builds on simulated noise.
+    policy: str,
+    instance: str | Instance | Iterable[Any] = "C2",
+    horizon: float = HORIZON,
+    runs: int = RUNS,
+    seed: int = SEED,
+    *,
+    arms: int = 5,
+    checkpoints: Iterable[float] | None = None,
+    engine: Engine | None = None,
+    **options: Any,
+) -> Simulation:
+    """Independent runs of a registered policy on an instance, on simulated noise.
 
-    Each run's randomness comes from the seed, the label of its configuration and its number, so a result
-    does not change with what else is simulated, or in which order.
+    `instance` is C1 to C4 (with `arms` arms), an `Instance`, or a list of arms; `options` are the policy's. The result
+    depends on what is simulated and on the seed, and not on the engine, its workers, or on what else is simulated.
+
+    >>> result = simulate("dp-se", "C2", horizon=5e7, runs=10, seed=7, epsilon=0.25)
+    >>> print(result)
+    dp-se(epsilon=0.25) on C2, K = 5, T = 50000000: mean regret 4,830 (95 % interval 4,830 to 4,830), 10 runs, 0 failed
     """
-    return [one_run(make, means, seed, label, number) for number in range(runs)]
+    setting = Setting.of(
+        policy, instance, horizon=horizon, arms=arms, runs=runs, seed=seed, checkpoints=checkpoints, **options
+    )
+    return simulate_all([setting], engine)[0]
 
 
-def run_seed(seed: int, label: str, number: int) -> np.random.SeedSequence:
-    """What the randomness of run `number` of a configuration comes from."""
-    return np.random.SeedSequence([seed, zlib.crc32(label.encode()), number])
+def compare(
+    policies: Iterable[str] = ("dp-se", "dp-ucb", "se", "ucb"),
+    instance: str | Instance | Iterable[Any] = "C2",
+    horizon: float = HORIZON,
+    runs: int = RUNS,
+    seed: int = SEED,
+    *,
+    arms: int = 5,
+    checkpoints: Iterable[float] | None = None,
+    engine: Engine | None = None,
+    **options: Any,
+) -> Results:
+    """A league of policies on one instance; an option goes to each policy that has it, such as `epsilon`."""
+    common = {
+        "instance": instances.instance(instance, arms),
+        "horizon": horizon,
+        "runs": runs,
+        "seed": seed,
+        "checkpoints": None if checkpoints is None else list(checkpoints),
+    }
+    names = [policies] if isinstance(policies, str) else list(policies)
+    return simulate_all(league(names, options, common), engine)
 
 
-def one_run(
-    make: Callable[[Noise], Policy],
-    means: Sequence[float] | NDArray[np.float64],
-    seed: int,
-    label: str,
-    number: int,
-) -> Run:
-    """Run `number` of a configuration."""
-    rewards, noise = run_seed(seed, label, number).spawn(2)
-    return play(make(SimulatedNoise(noise)), means, np.random.default_rng(rewards))
+def league(policies: Sequence[str], options: Mapping[str, Any], common: Mapping[str, Any]) -> list[Setting]:
+    """A setting for each policy; an option goes to each that has it, and to one at least."""
+    settings = [
+        Setting.of(policy, **common, **{name: options[name] for name in options if accepts(policy, name)})
+        for policy in policies
+    ]
+    for name, value in options.items():
+        if not any(accepts(policy, name) for policy in policies):
+            raise ArgumentError(f"none of {', '.join(policies)} has an option {name!r}, got {name}={value!r}")
+    return settings

@@ -22,7 +22,7 @@ from discreet.lab.kernels.randomness import bernoulli, binomial, laplace, thresh
 from discreet.lab.kernels.tree_minimum import breaches, log_chance, next_height
 
 _SMALLEST_WINDOW = 1024  # pulls for which the rivals are bounded at a time
-_PATIENT = 5  # rewards of blocks below this level wait for later ones
+_PATIENT = 4  # rewards of blocks below this level wait for later ones
 _ROUNDING = 1e-9  # room for rounding in a bound on totals, for each pull
 _RARE = 0.3  # a block is tried when its noise sinks too low with at most this chance
 
@@ -178,7 +178,7 @@ def first_breach(state, table, path, pulls, scale, level, depth):
 
 
 @compiled
-def visit(state, table, limits, path, chance, total, noise, pulls, relaxation, rival, spread, scale, most):
+def visit(state, table, coarse, limits, path, chance, total, noise, pulls, relaxation, rival, spread, scale, most):
     """Pull the leader, block by block, for as long as it surely leads; gives its total, its noise and the pulls made.
 
     `rival` bounds the others' indices for `most` pulls, and `spread` is the exploration at the first, a lower bound
@@ -195,7 +195,7 @@ def visit(state, table, limits, path, chance, total, noise, pulls, relaxation, r
             level = 0  # it leads now, so one pull is its own
         if level >= 0:
             size = 1 << level
-            if level > 0 and breaches(state, table, level, depth):
+            if level > 0 and breaches(state, table, coarse, level, depth):
                 noise, size = first_breach(state, table, path, pulls + done, scale, level, depth)
             else:
                 noise = add_node(path, pulls + done + size, laplace(state, scale))
@@ -209,7 +209,7 @@ def visit(state, table, limits, path, chance, total, noise, pulls, relaxation, r
 
 
 @compiled
-def _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, table, limits):
+def _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, table, coarse, limits):
     arms = chances.size
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     noises, means, roots, paths = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros((arms, 64))
@@ -224,8 +224,8 @@ def _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, 
             most = min(window, horizon - time)
             rival = best_rival(means, roots, arm, exploration(time + most, fixed))
         totals[arm], noises[arm], done = visit(
-            state, table, limits, paths[arm], chances[arm], totals[arm], noises[arm], pulls[arm], relaxation, rival, spread,
-            scale, most,
+            state, table, coarse, limits, paths[arm], chances[arm], totals[arm], noises[arm], pulls[arm], relaxation,
+            rival, spread, scale, most,
         )  # fmt: skip
         pulls[arm] += done
         time += done
@@ -251,7 +251,5 @@ def skip_ahead(
 
     Uses that the noises inside a block are thrown away at its end, and that their minimum has a known law.
     """
-    table = tree_minimum.log_table()
-    return _skip_ahead(
-        chances, horizon, state, checkpoints, scale, relaxation, fixed, table, tree_minimum.depths_of(_RARE)
-    )
+    tables = tree_minimum.log_table(), tree_minimum.coarse_table(), tree_minimum.depths_of(_RARE)
+    return _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, *tables)

@@ -15,6 +15,7 @@ from numba import uint64
 from discreet.lab.kernels.compiled import compiled, inlined
 
 _TO_UNIT = 2.0**-53
+_BY_BITS = 256  # up to so many trials, drawing all of them is faster than any formula
 
 
 def fresh_state(seed: Any) -> Any:
@@ -38,6 +39,15 @@ def next_word(state):
     state[0] ^= state[3]
     state[2] ^= carry
     state[3] = (state[3] << uint64(45)) | (state[3] >> uint64(19))
+    return word
+
+
+@inlined
+def next_bits(state):
+    """64 random bits of equal quality, by the ++ scrambler; the lowest bits of + are weak, and unused elsewhere."""
+    total = state[0] + state[3]
+    word = ((total << uint64(23)) | (total >> uint64(41))) + state[0]
+    next_word(state)
     return word
 
 
@@ -69,9 +79,46 @@ def laplace(state, scale):
 @compiled
 def binomial(state, count, mean):
     """How many of `count` independent trials succeed."""
+    if count <= _BY_BITS:
+        return _by_bits(state, count, threshold(mean))
     if mean > 0.5:
         return count - _binomial_half(state, count, 1 - mean)
     return _binomial_half(state, count, mean)
+
+
+@inlined
+def ones_of(word):
+    """How many bits of a word are 1: pairs, fours and eights are added side by side."""
+    word -= (word >> uint64(1)) & uint64(0x5555555555555555)
+    word = (word & uint64(0x3333333333333333)) + ((word >> uint64(2)) & uint64(0x3333333333333333))
+    word = (word + (word >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * uint64(0x0101010101010101)) >> uint64(56))
+
+
+@compiled
+def _by_bits(state, count, limit):
+    """64 trials at a time: each bit of a word is a trial, whose uniform number is drawn digit by digit.
+
+    A trial is decided at the first binary digit in which its number differs from the 53 digits of the mean, and
+    half of those still open are decided at each digit, so a handful of words is enough for all 64.
+    """
+    if limit >> uint64(53):
+        return count  # a mean of 1
+    successes = 0
+    while count > 0:
+        undecided = ~uint64(0) if count >= 64 else (uint64(1) << uint64(count)) - uint64(1)
+        won, digit = uint64(0), 53
+        while undecided and digit:
+            digit -= 1
+            word = next_bits(state)
+            if (limit >> uint64(digit)) & uint64(1):
+                won |= undecided & ~word
+                undecided &= word
+            else:
+                undecided &= ~word
+        successes += ones_of(won)
+        count -= 64
+    return successes
 
 
 @compiled

@@ -80,14 +80,19 @@ def log_chance(table, level, y):
     return table[level, cell] + (place - cell) * (table[level, cell + 1] - table[level, cell])
 
 
-@compiled
-def breaches(state, table, level, y):
-    """Whether the noise of a block sinks to -y: true with probability T_level(y).
+@cache
+def coarse_table() -> Any:
+    """T_q(y) at whole y: an upper bound up to the next one, small enough to stay in the processor's cache."""
+    return np.exp(log_table()[:, ::_PER_UNIT])
 
-    T_q(y) is at most T_q of the whole number below y, and those few numbers stay in the cache.
-    """
-    log_uniform = math.log(uniform(state))
-    return log_uniform < log_chance(table, level, math.floor(y)) and log_uniform < log_chance(table, level, y)
+
+@compiled
+def breaches(state, table, coarse, level, y):
+    """Whether the noise of a block sinks to -y: true with probability T_level(y)."""
+    u = uniform(state)
+    if u >= coarse[level, min(int(y), _REACH)]:
+        return False
+    return math.log(u) < log_chance(table, level, y)
 
 
 @compiled

@@ -106,39 +106,30 @@ def lazy(chances, horizon, state, checkpoints):
     return counts
 
 
+# Rewards are fresh, or replayed from a table by arm and pull: then what is skipped can be compared with every step.
+
+
 @compiled
-def fresh_block(state, table, arm, start, size, chance):
+def block_of(state, table, arm, start, size, chance):
     """How many of an arm's next rewards are 1: one binomial draw."""
+    if table.size:
+        return int(table[arm, start : start + size].sum())
     return binomial(state, size, chance)
 
 
 @compiled
-def fresh_reveal(state, table, arm, start, left, ones):
+def reveal(state, table, arm, start, left, ones):
     """The next of `left` rewards, `ones` of which are 1: drawn without replacement."""
+    if table.size:
+        return int(table[arm, start])
     return 1 if uniform(state) * left < ones else 0
 
 
 @compiled
-def fresh_run(state, table, arm, start, chance, margin, rival, most):
+def run(state, table, arm, start, chance, margin, rival, most):
     """A run of pulls, reward by reward."""
-    return run_of_pulls(state, threshold(chance), margin, rival, most)
-
-
-@compiled
-def replayed_block(state, table, arm, start, size, chance):
-    """The same from a table of rewards by arm and pull: for tests."""
-    return int(table[arm, start : start + size].sum())
-
-
-@compiled
-def replayed_reveal(state, table, arm, start, left, ones):
-    """The next reward of the table."""
-    return int(table[arm, start])
-
-
-@compiled
-def replayed_run(state, table, arm, start, chance, margin, rival, most):
-    """A run of pulls on the table's rewards."""
+    if not table.size:
+        return run_of_pulls(state, threshold(chance), margin, rival, most)
     rewards, done = 0, 0
     while True:
         reward = int(table[arm, start + done])
@@ -166,67 +157,67 @@ def certain(total, pulls, zeros, size, means, roots, arm, time):
     return (total / (pulls + zeros) + bonus) * SLACK > best_rival(means, roots, arm, exploration(end))
 
 
-def build_skip_ahead(block_of, reveal, run, boldness=0.9):
-    """The skip-ahead kernel over a source of rewards; `boldness` scales its guesses, which only cost time."""
+@compiled
+def _skip_ahead(chances, horizon, state, checkpoints, table, boldness):
+    """Draws the sum of a whole block first, and looks inside only when the sum does not settle it.
 
-    @compiled
-    def skip_ahead(chances, horizon, state, checkpoints, table):
-        """Draws the sum of a whole block first, and looks inside only when the sum does not settle it.
-
-        Arm a leads with n pulls and total S before step t. Draw the number of zeros z among its next m
-        rewards. At any decision inside the block a's mean is at least S/(n + z), since ones never lower a mean,
-        and its bonus at least sqrt(2 ln(t + m)/(n + m)), since ln(t + k)/(n + k) falls in k (n <= t, t >= 3).
-        The rivals' indices are at most what they are at step t + m. If a's bound is above theirs, the block is
-        all a's, and only the sum matters. Otherwise the rewards are revealed one by one, given their sum, with
-        the ordinary test after each. What is not revealed when the leader changes is forgotten: rewards are
-        independent, and the change is decided by what was revealed.
-        """
-        arms = chances.size
-        totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
-        means, roots = np.zeros(arms), np.zeros(arms)
-        counts = np.zeros((checkpoints.size, arms), np.int64)
-        place, time = 0, 0
-        while time < horizon:
-            if time < arms:
-                arm, size, margin, rival, short = time, 0, 0.0, 0.0, 1
+    Arm a leads with n pulls and total S before step t. Draw the number of zeros z among its next m
+    rewards. At any decision inside the block a's mean is at least S/(n + z), since ones never lower a mean,
+    and its bonus at least sqrt(2 ln(t + m)/(n + m)), since ln(t + k)/(n + k) falls in k (n <= t, t >= 3).
+    The rivals' indices are at most what they are at step t + m. If a's bound is above theirs, the block is
+    all a's, and only the sum matters. Otherwise the rewards are revealed one by one, given their sum, with
+    the ordinary test after each. What is not revealed when the leader changes is forgotten: rewards are
+    independent, and the change is decided by what was revealed.
+    """
+    arms = chances.size
+    totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
+    means, roots = np.zeros(arms), np.zeros(arms)
+    counts = np.zeros((checkpoints.size, arms), np.int64)
+    place, time = 0, 0
+    while time < horizon:
+        if time < arms:
+            arm, size, margin, rival, short = time, 0, 0.0, 0.0, 1
+        else:
+            arm = leader(means, roots, exploration(time + 1))
+            short = min(_RUN, horizon - time)
+            rival = best_rival(means, roots, arm, exploration(time + short))
+            margin = margin_of(totals[arm], pulls[arm], rival, time + 1)
+            size = guess(margin, rival, chances[arm], horizon - time, boldness)
+        start = pulls[arm]
+        if size < _SMALLEST_BLOCK:
+            gained, done = run(state, table, arm, start, chances[arm], margin, rival, short)
+        else:
+            ones = block_of(state, table, arm, start, size, chances[arm])
+            if certain(totals[arm], start, size - ones, size, means, roots, arm, time):
+                gained, done = ones, size
             else:
-                arm = leader(means, roots, exploration(time + 1))
-                short = min(_RUN, horizon - time)
-                rival = best_rival(means, roots, arm, exploration(time + short))
-                margin = margin_of(totals[arm], pulls[arm], rival, time + 1)
-                size = guess(margin, rival, chances[arm], horizon - time, boldness)
-            start = pulls[arm]
-            if size < _SMALLEST_BLOCK:
-                gained, done = run(state, table, arm, start, chances[arm], margin, rival, short)
-            else:
-                ones = block_of(state, table, arm, start, size, chances[arm])
-                if certain(totals[arm], start, size - ones, size, means, roots, arm, time):
-                    gained, done = ones, size
-                else:
-                    gained, done = 0, 0
-                    while True:
-                        gained += reveal(state, table, arm, start + done, size - done, ones - gained)
-                        done += 1
-                        if done == size:
-                            break
-                        step = time + done + 1
-                        value = (totals[arm] + gained) / (start + done) + exploration(step) / math.sqrt(start + done)
-                        if not value * SLACK > best_rival(means, roots, arm, exploration(step)):
-                            break  # caught, or nearly: all indices are computed again
-            totals[arm] += gained
-            pulls[arm] += done
-            time += done
-            means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
-            place = note(counts, checkpoints, place, pulls, arm, time)
-        return counts
-
-    return skip_ahead
+                gained, done = 0, 0
+                while True:
+                    gained += reveal(state, table, arm, start + done, size - done, ones - gained)
+                    done += 1
+                    if done == size:
+                        break
+                    step = time + done + 1
+                    value = (totals[arm] + gained) / (start + done) + exploration(step) / math.sqrt(start + done)
+                    if not value * SLACK > best_rival(means, roots, arm, exploration(step)):
+                        break  # caught, or nearly: all indices are computed again
+        totals[arm] += gained
+        pulls[arm] += done
+        time += done
+        means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
+        place = note(counts, checkpoints, place, pulls, arm, time)
+    return counts
 
 
-_skip_ahead = build_skip_ahead(fresh_block, fresh_reveal, fresh_run)
-_NO_TABLE = np.zeros((1, 1), np.uint8)
+_FRESH = np.zeros((0, 0), np.uint8)
+_BOLDNESS = 0.9  # scales guesses, which only cost time
 
 
 def skip_ahead(chances: Any, horizon: int, state: Any, checkpoints: Any) -> Any:
     """The skip-ahead kernel on fresh randomness."""
-    return _skip_ahead(chances, horizon, state, checkpoints, _NO_TABLE)
+    return _skip_ahead(chances, horizon, state, checkpoints, _FRESH, _BOLDNESS)
+
+
+def replay(chances: Any, horizon: int, table: Any, checkpoints: Any, boldness: float = _BOLDNESS) -> Any:
+    """The skip-ahead kernel on a table of rewards, and with guesses as bold as you like."""
+    return _skip_ahead(chances, horizon, np.ones(4, np.uint64), checkpoints, table, boldness)

@@ -1,0 +1,29 @@
+"""The command line: `discreet simulate`, `compare`, `reproduce`, `policies` and `plot`.
+
+It can be imported without typer and rich, so that a small installation says what is missing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+FAILED = 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; gives the exit code."""
+    try:
+        from discreet.cli.run import run  # noqa: PLC0415  (needs typer and rich)
+    except ModuleNotFoundError as error:
+        print(f"error: the command line needs {missing_package(error)}: pip install 'discreet[lab]'", file=sys.stderr)
+        return FAILED
+    return run(sys.argv[1:] if arguments is None else arguments)
+
+
+def missing_package(error: ModuleNotFoundError) -> str:
+    """The package of another project that is not installed; a module of our own that is not there is a bug."""
+    package = (error.name or "discreet").split(".")[0]
+    if package == "discreet":
+        raise error
+    return package

@@ -1,0 +1,243 @@
+"""The commands and their help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet import _version
+from discreet.cli.arguments import (
+    Address,
+    Arms,
+    ArmTexts,
+    Checkpoints,
+    CsvFile,
+    EngineName,
+    Epsilon,
+    Horizon,
+    InstanceName,
+    Json,
+    OptionTexts,
+    OutputFile,
+    PolicyName,
+    PolicyNames,
+    Runs,
+    Seed,
+    Workers,
+    read_options,
+    whole,
+)
+from discreet.cli.console import check_writable, counted, show, show_json
+from discreet.cli.console import output as console
+from discreet.cli.reproduction import reproduce as run_evaluation
+from discreet.cli.simulation import choose_engine, problem, run_settings
+from discreet.cli.tables import algorithms, algorithms_table, arms_table, league_table, summary_table
+from discreet.errors import ArgumentError
+from discreet.lab.engines import make_engine
+from discreet.lab.evaluation import Evaluation
+from discreet.lab.results import Results
+from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
+from discreet.lab.simulate import league
+
+FOLDER = Path("reproduction")
+LEAGUE = ("dp-se", "dp-ucb", "se", "ucb")
+PICTURES = (".png", ".pdf", ".svg")
+
+app = typer.Typer(
+    name="discreet",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help."""
+    return "\n\n".join(["Examples:", *lines])
+
+
+def print_version(wanted: bool) -> None:
+    """What `--version` does."""
+    if wanted:
+        show(f"discreet {_version.__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="All simulations use seeded noise: what they print is marked as simulated and is not private.")
+def start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Private sequential decisions: simulate and compare bandits under pure differential privacy."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command(
+    epilog=examples(
+        "discreet simulate dp-se --instance C2 --arms 5 --epsilon 0.25 --horizon 5e7 --runs 30 --seed 7",
+        "discreet simulate dp-ucb --epsilon 1 -O preset=thesis --output thesis.npz",
+        'discreet simulate se --arm 0.3 --arm "beta(2,5)" --arm "csv(clicks.csv,rate)" --horizon 1e6 --json',
+    )
+)
+def simulate(
+    policy: PolicyName,
+    *,
+    instance: InstanceName = None,
+    arms: Arms = None,
+    arm: ArmTexts = None,
+    epsilon: Epsilon = None,
+    option: OptionTexts = None,
+    horizon: Horizon = HORIZON,
+    runs: Runs = RUNS,
+    seed: Seed = SEED,
+    checkpoint: Checkpoints = None,
+    json: Json = False,
+    output: OutputFile = None,
+    csv: CsvFile = None,
+    engine: EngineName = None,
+    workers: Workers = None,
+    address: Address = None,
+) -> None:
+    """Simulate a policy on an instance and summarise its regret."""
+    common = problem(instance, arm, arms, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoint)
+    settings = [Setting.of(policy, **common, **read_options(option or (), epsilon))]
+    where = choose_engine(settings, engine, workers, address)
+    (result,) = run_settings(settings, where, output=output, csv=csv, quiet=json)
+    if json:
+        show_json(result.to_dict())
+        return
+    summary, pulls = summary_table(result), arms_table(result)
+    how = "by a compiled kernel" if result.method == "kernel" else "as the policy object"
+    show(result.setting.label, "bold")
+    show(f"{counted(runs, 'run')} on simulated noise, seed {seed}, played {how}")
+    show("")
+    console().print(summary)
+    show("")
+    console().print(pulls)
+    tell_meaning()
+    tell_files(output, csv)
+
+
+@app.command(
+    epilog=examples(
+        "discreet compare --instance C2 --epsilon 0.25",
+        "discreet compare dp-se dp-ucb dp-se-svt --arms 10 --epsilon 1 --horizon 1e6 --output league.npz",
+    )
+)
+def compare(
+    policies: PolicyNames = None,
+    *,
+    instance: InstanceName = None,
+    arms: Arms = None,
+    arm: ArmTexts = None,
+    epsilon: Epsilon = None,
+    option: OptionTexts = None,
+    horizon: Horizon = HORIZON,
+    runs: Runs = RUNS,
+    seed: Seed = SEED,
+    checkpoint: Checkpoints = None,
+    json: Json = False,
+    output: OutputFile = None,
+    csv: CsvFile = None,
+    engine: EngineName = None,
+    workers: Workers = None,
+    address: Address = None,
+) -> None:
+    """Compare policies on one instance, the best first. An option goes to each policy that has it."""
+    common = problem(instance, arm, arms, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoint)
+    settings = league(policies or LEAGUE, read_options(option or (), epsilon), common)
+    where = choose_engine(settings, engine, workers, address)
+    results = run_settings(settings, where, output=output, csv=csv, quiet=json)
+    if json:
+        show_json([one.to_dict() for one in results])
+        return
+    table, on = league_table(results), settings[0].instance
+    show(f"{on.name}, K = {len(on)}, T = {settings[0].horizon}", "bold")
+    show(f"{counted(runs, 'run')} of each policy on simulated noise, seed {seed}")
+    show("")
+    console().print(table)
+    tell_meaning()
+    tell_files(output, csv)
+
+
+def tell_meaning() -> None:
+    """What the columns are."""
+    show("")
+    show("Pseudo-regret at the end; a run has failed when a worse arm was pulled most.", "dim")
+
+
+def tell_files(*paths: Path | None) -> None:
+    """Where things were saved."""
+    for path in filter(None, paths):
+        show(f"saved {path}")
+
+
+@app.command(
+    epilog=examples(
+        "discreet reproduce", "discreet reproduce --quick --output quick", "discreet reproduce --runs 100 --seed 1"
+    )
+)
+def reproduce(
+    *,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the report and the data go.")] = FOLDER,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, and five arms only.")] = False,
+    runs: Annotated[
+        int | None,
+        typer.Option(parser=whole, metavar="NUMBER", help="Runs of each setting.", show_default="30, quick 5"),
+    ] = None,
+    horizon: Horizon = HORIZON,
+    seed: Seed = SEED,
+    json: Json = False,
+    engine: EngineName = None,
+    workers: Workers = None,
+    address: Address = None,
+) -> None:
+    """Repeat the paper's whole evaluation and write a report.
+
+    After Ctrl-C the same command goes on where it was: finished settings are kept in the folder.
+    """
+    changes: dict[str, Any] = {"horizon": horizon, "seed": seed, **({} if runs is None else {"runs": runs})}
+    evaluation = Evaluation.quick(**changes) if quick else Evaluation(**changes)
+    run_evaluation(evaluation, make_engine(engine or "threads", workers, address), output, json=json)
+
+
+@app.command()
+def policies(json: Json = False) -> None:
+    """List every policy and stopping rule with its options."""
+    rows = algorithms()
+    if json:
+        show_json(rows)
+        return
+    for kind, title in (("policy", "Policies"), ("stopping rule", "Stopping rules (for the library)")):
+        console().print(algorithms_table([row for row in rows if row["kind"] == kind], title))
+        show("")
+
+
+@app.command(
+    epilog=examples(
+        "discreet compare --epsilon 0.25 --output league.npz", "discreet plot league.npz --log -o league.pdf"
+    )
+)
+def plot(
+    file: Annotated[Path, typer.Argument(metavar="FILE.npz", help="What --output of simulate or compare wrote.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A .png, .pdf or .svg.", show_default="FILE.png"),
+    ] = None,
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic axes.")] = False,
+) -> None:
+    """Draw the regret curves of a results file: means, with bands from the 5 % to the 95 % quantile."""
+    target = output or file.with_suffix(".png")
+    if target.suffix.lower() not in PICTURES:
+        raise ArgumentError(f"output must end in {', '.join(PICTURES)}, got {str(target)!r}")
+    results = Results.load(file)
+    check_writable(target)
+    figure: Any = results.plot(log=log).figure
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target, bbox_inches="tight")
+    show(str(target))

@@ -1,0 +1,133 @@
+"""Where the command line writes: results on stdout; progress, hints and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+WIDE, UNLIMITED = 200, 10_000  # columns of what is not a terminal, and to measure a table that is not squeezed
+Column = tuple[str, Sequence[Any]]
+
+
+def output() -> Console:
+    """For results. A file or a pipe is wide: tables are not squeezed into 80 columns there."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
+
+
+def show(text: str, style: str = "", *, wrap: bool = False) -> None:
+    """A line for a person; `wrap` is for sentences, and not for paths, which should be easy to copy."""
+    output().print(Text(text, style), soft_wrap=not wrap)
+
+
+def show_json(document: Any) -> None:
+    """The one document on stdout."""
+    print(json.dumps(document, allow_nan=False))
+
+
+def complain(message: str, what: str = "error: ") -> None:
+    """Say on stderr what went wrong."""
+    _remark(what, "bold red", message)
+
+
+def hint(message: str) -> None:
+    """Say on stderr what is worth knowing."""
+    _remark("hint: ", "bold yellow", message)
+
+
+def _remark(what: str, style: str, message: str) -> None:
+    # In a terminal rich breaks lines between words; elsewhere a message is one line, which can be searched.
+    Console(stderr=True, highlight=False).print(
+        Text.assemble((what, style), message), soft_wrap=not sys.stderr.isatty()
+    )
+
+
+@contextmanager
+def progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar with the remaining time on a terminal's stderr, gone when it ends; gives what to tell of each step."""
+    if quiet or not sys.stderr.isatty():  # rich's own way to disable a bar leaves an empty line in some versions
+        yield lambda steps: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left", style="progress.remaining"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda steps: bar.advance(task, steps)
+
+
+def fitting_table(columns: Sequence[Column], spare: Sequence[str]) -> Table:
+    """A table of the columns; of the `spare` ones the first are left out where the terminal is too narrow."""
+    console = output()
+    for gone in range(len(spare) + 1):
+        table = plain_table()
+        kept = [column for column in columns if column[0] not in spare[:gone]]
+        for place, (heading, _) in enumerate(kept):
+            table.add_column(Text(heading, "bold"), justify="right" if place else "left", no_wrap=True)
+        for row in zip(*(cells for _, cells in kept), strict=True):
+            table.add_row(*(Text(str(cell)) for cell in row))
+        if console.measure(table, options=console.options.update(max_width=UNLIMITED)).maximum <= console.width:
+            break
+    return table
+
+
+def plain_table(title: str | None = None) -> Table:
+    """A table without lines."""
+    return Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1), pad_edge=False)
+
+
+def check_writable(path: Path | None) -> None:
+    """Refuse a file that cannot be written before hours are spent on what should go there."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise IsADirectoryError(None, "is a folder, not a file to write", str(path))
+    folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise PermissionError(None, f"cannot be written: {folder} is not a folder that one can write to", str(path))
+
+
+def number(value: float) -> str:
+    """A figure as short as it is readable.
+
+    >>> number(4829.6), number(0.1234), number(float("nan"))
+    ('4,830', '0.123', '-')
+    """
+    if math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 or value == 0 else f"{value:.3g}"
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "run"), counted(2000, "run")
+    ('1 run', '2,000 runs')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A time for a person.
+
+    >>> duration(0.25), duration(90), duration(5400)
+    ('0.25 s', '1.5 minutes', '1.5 hours')
+    """
+    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.2g} s"

@@ -1,0 +1,52 @@
+"""What `reproduce` does: the paper's whole evaluation, interrupted and resumed at will, and its report."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from discreet.cli.console import check_writable, duration, progress, show, show_json
+from discreet.lab.engines import Engine
+from discreet.lab.evaluation import Evaluation
+from discreet.lab.store import Store
+
+
+class Interrupted(Exception):
+    """Ctrl-C, with what has become of the work."""
+
+
+def reproduce(evaluation: Evaluation, engine: Engine, folder: Path, *, json: bool) -> None:
+    """Simulate what is not in the folder yet, write the report, and say what was found."""
+    from discreet.lab.report import headlines, steps, write_report  # noqa: PLC0415  (matplotlib and pandas)
+
+    settings, store, start = evaluation.settings(), Store(folder / "settings"), time.perf_counter()
+    check_writable(folder / "report.html")
+    check_writable(store.path(settings[0]))
+    try:
+        with progress(f"simulating {len(settings)} settings", sum(one.runs for one in settings), json) as advance:
+            findings = evaluation.run(engine, store, advance)
+        simulated = time.perf_counter() - start
+        with progress("drawing the report", steps(evaluation), json) as advance:
+            report = write_report(findings, folder, seconds=simulated, on_progress=advance)
+    except KeyboardInterrupt as stop:
+        kept = sum(store.path(one).exists() for one in settings)
+        raise Interrupted(
+            f"{kept} of {len(settings)} settings are finished and kept in {folder}: the same command goes on from there"
+        ) from stop
+    tell(headlines(findings), report, folder, time.perf_counter() - start, json)
+
+
+def tell(sentences: list[str], report: Path, folder: Path, seconds: float, json: bool) -> None:
+    """What was found, and where everything is."""
+    places = {"report": report, "figures": folder / "figures", "data": folder / "data", "runs": folder / "settings"}
+    if json:
+        found: dict[str, Any] = {"headlines": sentences, "simulated": True, "seconds": seconds}
+        show_json({**found, **{name: str(path) for name, path in places.items()}})
+        return
+    for sentence in sentences:
+        show(f"- {sentence}", wrap=True)
+    show("")
+    for name, path in places.items():
+        show(f"{name:8} {path}")
+    show(f"{'time':8} {duration(seconds)}, on simulated noise")

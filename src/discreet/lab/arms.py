@@ -1,0 +1,493 @@
+"""What simulated arms pay: the reward distributions of the lab.
+
+An epoch needs only the sum of an arm's rewards. Where the sum has a law that is cheap to draw from (coins,
+dice, data columns) it is one draw, however many pulls there are; elsewhere rewards are drawn a chunk at a
+time. Either way each reward is rounded to the policy's grid before it is added, as real rewards are.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import operator
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import checks
+from discreet.errors import ArgumentError
+from discreet.grid import Grid
+
+CHUNK = 65_536  # rewards drawn at a time: half a megabyte, which stays in the processor's cache
+LIMIT = 1e100  # the largest size of any parameter: sums and products of a few stay finite
+_DRAWS_PER_VALUE = 8  # drawing so many rewards costs about as much as one category of a multinomial
+_TAIL = 30.0  # standard deviations: probabilities this far out are still ordinary floats (about 1e-197)
+_FLATTEST = 100.0  # beyond this ratio of sd to range the formula for the truncated mean loses its digits
+
+
+class Rewards(ABC):
+    """What one arm pays: independent rewards in `[low, high]` with the exact mean `mean`, before any rounding.
+
+    >>> arm = Uniform(0.2, 0.8)
+    >>> arm.low, arm.high, arm.mean
+    (0.2, 0.8, 0.5)
+    >>> generator, grid = np.random.default_rng(1), Grid(0.0, 1.0)
+    >>> grid.mean(arm.total(generator, 1_000_000, grid), 1_000_000)
+    0.4999870064201355
+    """
+
+    __slots__ = ()
+
+    low: float
+    high: float
+    mean: float
+
+    @abstractmethod
+    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """`count` independent rewards."""
+
+    def check(self, grid: Grid) -> None:
+        """Refuse a grid that cannot hold every reward of this arm.
+
+        >>> Beta(2, 5, high=10).check(Grid(0.0, 1.0))
+        Traceback (most recent call last):
+            ...
+        discreet.errors.ArgumentError: the arm Beta(2, 5, 0, 10) pays rewards in [0.0, 10.0], outside the policy's
+        range [0.0, 1.0]; widen the policy's low/high, or rescale the arm
+        """
+        if not grid.low <= self.low <= self.high <= grid.high:
+            raise ArgumentError(
+                f"the arm {self} pays rewards in [{self.low}, {self.high}], outside the policy's range "
+                f"[{grid.low}, {grid.high}]; widen the policy's low/high, or rescale the arm"
+            )
+
+    def total(self, generator: np.random.Generator, count: int, grid: Grid) -> int:
+        """The sum of `count` independent rewards, each rounded to the grid, in the grid's units."""
+        self.check(grid)
+        return self._total(generator, checks.whole("count", count, at_least=0), grid)
+
+    def _total(self, generator: np.random.Generator, count: int, grid: Grid) -> int:
+        sizes = (min(CHUNK, count - done) for done in range(0, count, CHUNK))
+        return sum(grid.total(self.sample(generator, size)) for size in sizes)
+
+    def _set(self, **values: Any) -> None:
+        """Set checked and derived fields of a frozen arm; for `__post_init__` only."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bernoulli(Rewards):
+    """Pays 1 with probability `mean`, else 0: one binomial draw gives any total.
+
+    >>> print(Bernoulli(0.3))
+    Bernoulli(0.3)
+    >>> grid = Grid(0.0, 1.0)
+    >>> Bernoulli(0.3).total(np.random.default_rng(1), 50_000_000, grid) // grid.encode(1)
+    14998059
+    """
+
+    mean: float
+    low: float = field(default=0.0, init=False, repr=False)
+    high: float = field(default=1.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        mean = checks.real("mean", self.mean)
+        if not 0 <= mean <= 1:
+            raise ArgumentError(f"mean must lie in [0, 1], since a Bernoulli arm pays 0 or 1, got {self.mean!r}")
+        self._set(mean=mean)
+
+    def __str__(self) -> str:
+        return f"Bernoulli({_short(self.mean)})"
+
+    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """`count` independent rewards."""
+        return (generator.random(count) < self.mean).astype(np.float64)
+
+    def _total(self, generator: np.random.Generator, count: int, grid: Grid) -> int:
+        # Just this one draw: results of earlier versions for the same seeds depend on it.
+        ones = int(generator.binomial(count, self.mean))
+        return ones * grid.encode(1.0) + (count - ones) * grid.encode(0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Discrete(Rewards):
+    """Pays `values[i]` with a probability proportional to `weights[i]`: one multinomial draw gives any total.
+
+    >>> arm = Discrete(values=[0, 0.5, 1], weights=[5, 3, 2])
+    >>> print(arm, arm.mean)
+    Discrete(0:5, 0.5:3, 1:2) 0.35
+    """
+
+    values: tuple[float, ...]
+    weights: tuple[float, ...]
+    low: float = field(init=False, repr=False)
+    high: float = field(init=False, repr=False)
+    mean: float = field(init=False, repr=False)
+    _paid: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    _chances: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        values, weights = _numbers("values", self.values), _numbers("weights", self.weights)
+        if len(values) != len(weights):
+            raise ArgumentError(
+                f"values and weights must be equally many, got {len(values)} values and {len(weights)} weights"
+            )
+        if min(weights) < 0:
+            raise ArgumentError(f"weights must be 0 or more, got {min(weights)}")
+        if not max(weights) > 0:
+            raise ArgumentError("weights must not all be 0")
+        # A value of weight 0 is never paid, so it does not widen the range either.
+        paid = [(value, weight) for value, weight in zip(values, weights, strict=True) if weight > 0]
+        everything = math.fsum(weight for _, weight in paid)
+        low, high = min(value for value, _ in paid), max(value for value, _ in paid)
+        mean = math.fsum(value * weight for value, weight in paid) / everything
+        self._set(values=values, weights=weights, low=low, high=high, mean=min(max(mean, low), high))
+        self._set(_paid=np.array([value for value, _ in paid]))
+        self._set(_chances=np.array([weight for _, weight in paid]) / everything)
+
+    def __str__(self) -> str:
+        pairs = (f"{_short(value)}:{_short(weight)}" for value, weight in zip(self.values, self.weights, strict=True))
+        return f"Discrete({', '.join(pairs)})"
+
+    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """`count` independent rewards."""
+        return generator.choice(self._paid, size=count, p=self._chances)
+
+    def _total(self, generator: np.random.Generator, count: int, grid: Grid) -> int:
+        return _weighted_sum(grid, self._paid, generator.multinomial(count, self._chances))
+
+
+@dataclass(frozen=True, slots=True)
+class Empirical(Rewards):
+    """Pays a random entry of a data column, drawn with replacement.
+
+    >>> arm = Empirical([0, 0, 1, 0.25])
+    >>> print(arm)
+    Empirical(4 values in [0, 1], mean 0.3125)
+    """
+
+    values: tuple[float, ...]
+    low: float = field(init=False, repr=False)
+    high: float = field(init=False, repr=False)
+    mean: float = field(init=False, repr=False)
+    _column: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    _distinct: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    _chances: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        values = _numbers("values", self.values)
+        low, high = min(values), max(values)
+        mean = math.fsum(values) / len(values)
+        self._set(values=values, low=low, high=high, mean=min(max(mean, low), high))
+        distinct, counts = np.unique(np.array(values), return_counts=True)
+        self._set(_column=np.array(values), _distinct=distinct, _chances=counts / len(values))
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str], column: str) -> Self:
+        """The numbers in one column of a CSV file whose first row names the columns."""
+        name = os.fspath(path)
+        try:
+            with open(name, newline="", encoding="utf-8-sig") as file:  # Excel puts a mark in front, the "sig"
+                values = list(_csv_numbers(csv.reader(file), name, column))
+        except FileNotFoundError as error:
+            raise ArgumentError(f"path must name a CSV file, but there is no file {name!r}") from error
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise ArgumentError(f"path must name a readable CSV file, got {name!r}: {error}") from error
+        if not values:
+            raise ArgumentError(f"the CSV file {name!r} must have a row of numbers below its header, but has none")
+        return cls(tuple(values))
+
+    def __str__(self) -> str:
+        return f"Empirical({len(self.values):,} values in [{_short(self.low, self.high)}], mean {self.mean:.6g})"
+
+    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """`count` independent rewards."""
+        return self._column[generator.integers(self._column.size, size=count)]
+
+    def _total(self, generator: np.random.Generator, count: int, grid: Grid) -> int:
+        if count < _DRAWS_PER_VALUE * self._distinct.size:  # a multinomial would visit many values in vain
+            return Rewards._total(self, generator, count, grid)
+        return _weighted_sum(grid, self._distinct, generator.multinomial(count, self._chances))
+
+
+@dataclass(frozen=True, slots=True)
+class Beta(Rewards):
+    """The Beta(a, b) distribution, stretched from [0, 1] to `[low, high]`.
+
+    >>> arm = Beta(2, 6)
+    >>> print(arm, arm.mean)
+    Beta(2, 6) 0.25
+    """
+
+    a: float
+    b: float
+    low: float = 0.0
+    high: float = 1.0
+    mean: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        a, b = _positive("a", self.a), _positive("b", self.b)
+        low, high = _bounds(self.low, self.high)
+        mean = low + (high - low) * (a / (a + b))
+        self._set(a=a, b=b, low=low, high=high, mean=min(mean, high))
+
+    def __str__(self) -> str:
+        return f"Beta({_short(self.a, self.b, *_unless_unit(self.low, self.high))})"
+
+    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """`count` independent rewards."""
+        shares = generator.beta(self.a, self.b, size=count)
+        return _clipped(self.low + (self.high - self.low) * shares, self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform(Rewards):
+    """Every reward between `low` and `high` is equally likely.
+
+    >>> print(Uniform(0.2, 0.8))
+    Uniform(0.2, 0.8)
+    """
+
+    low: float
+    high: float
+    mean: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        low, high = _bounds(self.low, self.high)
+        self._set(low=low, high=high, mean=(low + high) / 2)
+
+    def __str__(self) -> str:
+        return f"Uniform({_short(self.low, self.high)})"
+
+    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """`count` independent rewards."""
+        return _clipped(generator.uniform(self.low, self.high, size=count), self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedNormal(Rewards):
+    """The normal distribution around `centre` with standard deviation `sd`, given that it lies in `[low, high]`.
+
+    The mean is that of what is paid, so it is not `centre` unless the range lies evenly around it.
+
+    >>> arm = TruncatedNormal(centre=0.9, sd=0.2)
+    >>> print(arm, round(arm.mean, 4))
+    Normal(0.9, 0.2, 0, 1) 0.7982
+    """
+
+    centre: float
+    sd: float
+    low: float = 0.0
+    high: float = 1.0
+    mean: float = field(init=False, repr=False)
+    _side: int = field(init=False, repr=False, compare=False)
+    _start: float = field(init=False, repr=False, compare=False)
+    _stop: float = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        from scipy.special import ndtr  # noqa: PLC0415  (only this arm needs scipy)
+
+        centre, sd = _limited("centre", self.centre), _positive("sd", self.sd)
+        low, high = _bounds(self.low, self.high)
+        if sd > _FLATTEST * (high - low):
+            raise ArgumentError(
+                f"sd must be at most {_FLATTEST:g} times the range [{low}, {high}], got {self.sd!r}; "
+                f"use Uniform({low}, {high}), which is as flat"
+            )
+        # Floats are dense near 0 and not near 1, so the tail is put on the left, where probabilities are near 0.
+        side = 1 if centre >= (low + high) / 2 else -1
+        start, stop = sorted((side * (low - centre) / sd, side * (high - centre) / sd))
+        if stop < -_TAIL:
+            raise ArgumentError(
+                f"centre must lie within {_TAIL:g} sd of the range [{low}, {high}], got {self.centre!r} with sd={sd}"
+            )
+        below_start, below_stop = float(ndtr(start)), float(ndtr(stop))
+        mean_shift = (_bell(start) - _bell(stop)) / (below_stop - below_start)
+        mean = min(max(centre + side * sd * mean_shift, low), high)
+        self._set(centre=centre, sd=sd, low=low, high=high, mean=mean)
+        self._set(_side=side, _start=below_start, _stop=below_stop)
+
+    def __str__(self) -> str:
+        return f"Normal({_short(self.centre, self.sd, self.low, self.high)})"
+
+    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """`count` independent rewards: uniform probabilities between those of the two ends, turned into rewards."""
+        from scipy.special import ndtri  # noqa: PLC0415
+
+        rewards: NDArray[np.float64] = ndtri(generator.uniform(self._start, self._stop, size=count))
+        rewards *= self._side * self.sd
+        rewards += self.centre
+        return _clipped(rewards, self.low, self.high)
+
+
+_FORMS = (
+    "0.3 or bernoulli(0.3)",
+    "beta(2,5) or beta(2,5,LOW,HIGH)",
+    "uniform(0.2,0.8)",
+    "normal(CENTRE,SD) or normal(CENTRE,SD,LOW,HIGH)",
+    "discrete(VALUE:WEIGHT,VALUE:WEIGHT,...)",
+    "csv(PATH,COLUMN)",
+)
+_NUMERIC: dict[str, tuple[Callable[..., Rewards], tuple[int, ...]]] = {  # with how many numbers each may take
+    "bernoulli": (Bernoulli, (1,)),
+    "beta": (Beta, (2, 4)),
+    "uniform": (Uniform, (2,)),
+    "normal": (TruncatedNormal, (2, 4)),
+}
+
+
+def parse(text: str) -> Rewards:
+    """The arm that a short text names; a number alone is a Bernoulli arm's mean.
+
+    >>> parse("0.3")
+    Bernoulli(mean=0.3)
+    >>> parse("beta(2, 5)")
+    Beta(a=2.0, b=5.0, low=0.0, high=1.0)
+    >>> parse("discrete(0:0.5, 0.5:0.3, 1:0.2)").mean
+    0.35
+    >>> parse("gamma(2)")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ArgumentError: the arm 'gamma(2)' is of no known form; known are: 0.3 or bernoulli(0.3);
+    beta(2,5) or beta(2,5,LOW,HIGH); uniform(0.2,0.8); normal(CENTRE,SD) or normal(CENTRE,SD,LOW,HIGH);
+    discrete(VALUE:WEIGHT,VALUE:WEIGHT,...); csv(PATH,COLUMN)
+    """
+    match = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*", text)
+    name, inside = (match[1].lower(), match[2]) if match else ("bernoulli", text)
+    try:
+        if name == "csv" and "," in inside:
+            path, column = inside.rsplit(",", 1)  # a path may have commas
+            return Empirical.from_csv(path.strip(), column.strip())
+        if name == "discrete":
+            pairs = [[float(number) for number in pair.split(":")] for pair in inside.split(",")]
+            if all(len(pair) == 2 for pair in pairs):
+                return Discrete(*zip(*pairs, strict=True))
+        if name in _NUMERIC:
+            build, sizes = _NUMERIC[name]
+            numbers = [float(number) for number in inside.split(",")]
+            if len(numbers) in sizes:
+                return build(*numbers)
+    except ArgumentError as error:
+        raise ArgumentError(f"the arm {text!r}: {error}") from error
+    except ValueError:  # what should be a number is none
+        pass
+    raise ArgumentError(f"the arm {text!r} is of no known form; known are: {'; '.join(_FORMS)}")
+
+
+KINDS: dict[str, type[Rewards]] = {
+    kind.__name__: kind for kind in (Bernoulli, Discrete, Empirical, Beta, Uniform, TruncatedNormal)
+}
+
+
+def to_state(arm: Rewards) -> dict[str, Any]:
+    """An arm as JSON values.
+
+    >>> to_state(Beta(2, 5))
+    {'kind': 'Beta', 'a': 2.0, 'b': 5.0, 'low': 0.0, 'high': 1.0}
+    """
+    given = [entry.name for entry in fields(arm) if entry.init]  # type: ignore[arg-type]
+    return {"kind": type(arm).__name__, **{name: getattr(arm, name) for name in given}}
+
+
+def from_state(state: dict[str, Any]) -> Rewards:
+    """The arm that `to_state` described."""
+    return KINDS[state["kind"]](**{name: value for name, value in state.items() if name != "kind"})
+
+
+def _weighted_sum(grid: Grid, values: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
+    """The total of counts[i] rewards of values[i] each; in Python's integers, which do not overflow."""
+    units = grid.encode_checked(values).astype(np.int64)
+    return sum(map(operator.mul, counts.tolist(), units.tolist()))
+
+
+def _clipped(rewards: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+    """Scaling can land a last bit outside the range: put such rewards, in place, on its end."""
+    return np.clip(rewards, low, high, out=rewards)
+
+
+def _bell(z: float) -> float:
+    """The standard normal density."""
+    return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+
+
+def _limited(name: str, value: Any) -> float:
+    number = checks.real(name, value)
+    if abs(number) > LIMIT:
+        raise ArgumentError(f"{name} must lie in [-{LIMIT:g}, {LIMIT:g}], got {value!r}")
+    return number
+
+
+def _positive(name: str, value: Any) -> float:
+    number = checks.positive(name, value)
+    if not 1 / LIMIT <= number <= LIMIT:
+        raise ArgumentError(f"{name} must lie in [{1 / LIMIT:g}, {LIMIT:g}], got {value!r}")
+    return number
+
+
+def _bounds(low: Any, high: Any) -> tuple[float, float]:
+    bounds = _limited("low", low), _limited("high", high)
+    if not bounds[0] < bounds[1]:
+        raise ArgumentError(f"low must be below high, got low={low!r} and high={high!r}")
+    return bounds
+
+
+def _numbers(name: str, values: Any) -> tuple[float, ...]:
+    """A list, array or column of numbers as a tuple of floats: at least one, and all finite."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise ArgumentError(f"{name} must not be a masked array, whose mask would be lost; use .compressed()")
+    try:
+        array = np.asarray(values if isinstance(values, np.ndarray) else list(values))
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name} must be numbers in one flat list or array: {error}") from error
+    if array.ndim == 1 and not array.size:
+        raise ArgumentError(f"{name} must hold at least one number, got none")
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
+        raise ArgumentError(
+            f"{name} must be numbers in one flat list or array, got shape {array.shape} of dtype {array.dtype}"
+        )
+    floats = array.astype(np.float64)
+    bad = floats[~(np.abs(floats) <= LIMIT)]  # also true for NaN
+    if bad.size:
+        raise ArgumentError(f"{name} must be finite numbers in [-{LIMIT:g}, {LIMIT:g}], got {bad[0]}")
+    return tuple(floats.tolist())
+
+
+def _csv_numbers(rows: Iterator[list[str]], path: str, column: str) -> Iterable[float]:
+    """The numbers below the heading `column`; empty lines are passed over."""
+    header = [heading.strip() for heading in next(rows, [])]
+    if header.count(column) != 1:
+        problem = "has more than one" if column in header else f"has {', '.join(map(repr, header)) or 'none'}"
+        raise ArgumentError(f"column must name one column of {path!r}, got {column!r}; it {problem}")
+    place = header.index(column)
+    for number, row in enumerate(filter(None, rows), start=1):
+        cell = row[place] if place < len(row) else ""
+        try:
+            value = float(cell)
+        except ValueError:
+            value = math.nan
+        if not abs(value) <= LIMIT:
+            raise ArgumentError(
+                f"column {column!r} of {path!r} must hold finite numbers, got {cell!r} in row {number} below the header"
+            )
+        yield value
+
+
+def _short(*numbers: float) -> str:
+    """Numbers as short as they can be without losing a digit.
+
+    >>> _short(2.0, 0.1)
+    '2, 0.1'
+    """
+    return ", ".join(repr(number).removesuffix(".0") for number in numbers)
+
+
+def _unless_unit(low: float, high: float) -> tuple[float, ...]:
+    """Bounds worth showing: all but 0 and 1."""
+    return () if (low, high) == (0.0, 1.0) else (low, high)

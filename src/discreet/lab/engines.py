@@ -1,0 +1,356 @@
+"""Engines run the tasks of a sweep: here, in threads, in processes, or on a Dask or Ray cluster.
+
+A task is a whole configuration (0.1 s and more), so one small interface is enough for all of them: `run` takes a
+function and its tasks, and gives each result as soon as it is there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent import futures
+from contextlib import ExitStack
+from functools import partial
+from itertools import islice
+from typing import Any, Self, TypeVar
+
+from discreet.checks import choice, whole
+from discreet.errors import ArgumentError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+class Engine(ABC):
+    """Somewhere to run tasks. Use it in a `with` statement, which ends whatever the engine has started.
+
+    >>> with make_engine("threads", workers=2) as engine:
+    ...     sorted(engine.run(abs, [-3, 5, -8]))
+    [(0, 3), (1, 5), (2, 8)]
+    """
+
+    @abstractmethod
+    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+        """The number of each task and its result, as they finish; tasks start in the order given.
+
+        An exception in a task is raised here. It cancels the tasks that have not started, and so does closing the
+        iterator or leaving the `with` statement. Except with "serial" and "threads", `work`, the tasks and the
+        results are pickled.
+        """
+
+    def __enter__(self) -> Self:
+        return self
+
+    @abstractmethod
+    def __exit__(self, *_: object) -> None:
+        """End what was started here."""
+
+
+class Serial(Engine):
+    """One task after the other, in this thread."""
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing was started."""
+
+    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+        """The number of each task and its result, in order."""
+        for index, task in enumerate(tasks):
+            yield index, work(task)
+
+
+class Concurrent(Engine):
+    """What the other engines share. Only as many tasks as can run, and one to follow, are handed out at a time.
+
+    So memory stays small however many tasks there are, and little is left to finish when a sweep is given up.
+    """
+
+    def __init__(self) -> None:
+        self._resources: ExitStack | None = None  # there while the engine runs
+        self._sweeps: list[dict[Any, int]] = []  # for each run under way: the handles of its tasks and their numbers
+
+    def __enter__(self) -> Self:
+        with ExitStack() as resources:
+            self._start(resources)
+            self._resources = resources.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Cancel what has not started, and end what was started here."""
+        resources, self._resources = self._resources or ExitStack(), None
+        with resources:
+            for pending in self._sweeps:
+                self._give_up(pending)
+
+    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+        """The number of each task and its result, as they finish."""
+        remaining = iter(enumerate(tasks))
+        pending: dict[Any, int] = {}
+        finished: dict[Any, int] = {}
+        session = self._resources
+        self._sweeps.append(pending)
+        try:
+            while True:
+                if session is None or session is not self._resources:
+                    raise ArgumentError(
+                        "the engine does not run: call run, and read its results, inside `with engine:`"
+                    )
+                # First the next tasks, so that no worker idles while the caller looks at a result.
+                room = max(0, self._slots() + 1 - len(pending))
+                for index, task in islice(remaining, room):
+                    pending[self._submit(work, task, index)] = index
+                if finished:
+                    handle, index = finished.popitem()
+                    yield index, self._result(handle)
+                elif pending:
+                    finished = {handle: pending.pop(handle) for handle in self._wait(pending)}
+                else:
+                    return
+        finally:
+            self._give_up(pending)
+            self._sweeps = [sweep for sweep in self._sweeps if sweep is not pending]
+
+    def _give_up(self, pending: dict[Any, int]) -> None:
+        """Cancel these tasks, once: an iterator may be closed long after its engine."""
+        handles = list(pending)
+        pending.clear()
+        if handles:
+            self._cancel(handles)
+
+    @abstractmethod
+    def _start(self, resources: ExitStack) -> None:
+        """Start the workers, and put what ends them again on the stack."""
+
+    @abstractmethod
+    def _slots(self) -> int:
+        """How many tasks can run at the same time just now."""
+
+    @abstractmethod
+    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Any:
+        """Hand a task out; the handle can be waited for."""
+
+    @abstractmethod
+    def _wait(self, handles: Collection[Any]) -> Collection[Any]:
+        """Those that have finished, as soon as there is one."""
+
+    @abstractmethod
+    def _result(self, handle: Any) -> Any:
+        """The result of a finished task, or its exception."""
+
+    @abstractmethod
+    def _cancel(self, handles: list[Any]) -> None:
+        """Cancel tasks, as far as possible."""
+
+
+class Pool(Concurrent):
+    """What threads and processes share: an executor of the standard library."""
+
+    _pool: futures.Executor
+
+    def __init__(self, workers: int | None = None) -> None:
+        super().__init__()
+        self.workers = usable_cpus() if workers is None else whole("workers", workers)
+
+    def _slots(self) -> int:
+        return self.workers
+
+    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> futures.Future[Result]:
+        return self._pool.submit(work, task)
+
+    def _wait(self, handles: Collection[futures.Future[Any]]) -> Collection[futures.Future[Any]]:
+        return futures.wait(handles, return_when=futures.FIRST_COMPLETED).done
+
+    def _result(self, handle: futures.Future[Any]) -> Any:
+        return handle.result()
+
+    def _cancel(self, handles: list[futures.Future[Any]]) -> None:
+        for handle in handles:
+            handle.cancel()
+
+
+class Threads(Pool):
+    """Threads of this process: for compiled kernels, which release Python's lock. A task that runs is waited for."""
+
+    def _start(self, resources: ExitStack) -> None:
+        self._pool = resources.enter_context(futures.ThreadPoolExecutor(self.workers))
+
+
+class Processes(Pool):
+    """Processes of this machine. A script that uses them needs `if __name__ == "__main__":`, and so with Dask."""
+
+    def _start(self, resources: ExitStack) -> None:
+        # Not forked: private objects refuse a forked child, and a fork beside threads can hang.
+        spawn = multiprocessing.get_context("spawn")
+        pool = futures.ProcessPoolExecutor(self.workers, spawn, initializer=_leave_interrupts_to_the_parent)
+        self._pool = resources.enter_context(pool)
+        resources.callback(_end_workers, pool)
+
+
+def _end_workers(pool: futures.ProcessPoolExecutor) -> None:
+    """What still runs was given up, but the pool alone would finish it, and the task that follows."""
+    for process in list(pool._processes.values()):
+        process.terminate()
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """Ctrl-C reaches every process of a terminal; a worker that it stops between two tasks can hang the pool."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class Cluster(Concurrent):
+    """What Dask and Ray share: an address to join, or else local workers to start."""
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        super().__init__()
+        if address is not None and workers is not None:
+            raise ArgumentError(f"workers must be left out with an address: {address!r} has its own")
+        self.address = address
+        self.workers = usable_cpus() if workers is None else whole("workers", workers)
+
+
+class Dask(Cluster):
+    """A Dask cluster: the scheduler at `address`, which is left running, or local worker processes."""
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        super().__init__(address, workers)
+        self._distributed = _needed("distributed", "dask")
+
+    def _start(self, resources: ExitStack) -> None:
+        where = self.address if self.address is not None else resources.enter_context(self._local_cluster())
+        try:
+            if self.address is not None:
+                self._distributed.comm.resolve_address(self.address)  # a client that fails here holds up the exit
+            client = self._distributed.Client(where, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ArgumentError(f"address must be that of a running Dask scheduler, got {self.address!r}") from error
+        self._client = resources.enter_context(client)
+
+    def _local_cluster(self) -> Any:
+        return self._distributed.LocalCluster(
+            n_workers=self.workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",  # None would still take port 8787, and warn if it is not free
+            silence_logs=logging.CRITICAL,
+        )
+
+    def _slots(self) -> int:
+        return sum(self._client.nthreads().values())
+
+    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Any:
+        # Dask looks into arguments for futures and graphs, but not into a partial.
+        return self._client.submit(partial(work, task), pure=False, priority=-index)
+
+    def _wait(self, handles: Collection[Any]) -> Collection[Any]:
+        with self._client.as_current():
+            done: Collection[Any] = self._distributed.wait(list(handles), return_when="FIRST_COMPLETED").done
+        return done
+
+    def _result(self, handle: Any) -> Any:
+        return handle.result()
+
+    def _cancel(self, handles: list[Any]) -> None:
+        self._client.cancel(handles)
+
+
+class Ray(Cluster):
+    """A Ray cluster: the one at `address`, which is left running, or local worker processes.
+
+    If this process already uses Ray, that is taken as it is.
+    """
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        super().__init__(address, workers)
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if address is None:
+            # Ray would listen on every network interface, whatever address it is given. This is what keeps it to
+            # the loopback on macOS and Windows, and it works on Linux too; Ray reads it when it is imported.
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        self._ray = _needed("ray", "ray")
+
+    def _start(self, resources: ExitStack) -> None:
+        if not self._ray.is_initialized():
+            quiet = {"logging_level": logging.CRITICAL, "log_to_driver": False}
+            resources.callback(self._ray.shutdown)
+            if self.address is None:
+                local = {"num_cpus": self.workers, "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+                self._ray.init("local", **local, **quiet)
+            else:
+                try:
+                    self._ray.init(self.address, **quiet)
+                except (OSError, ValueError) as error:
+                    raise ArgumentError(f"address must be that of a running Ray, got {self.address!r}") from error
+        self._pickled = self._ray.remote(_pickled)
+
+    def _slots(self) -> int:
+        return int(self._ray.cluster_resources().get("CPU", 0))
+
+    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Any:
+        return self._pickled.remote(work, task)
+
+    def _wait(self, handles: Collection[Any]) -> Collection[Any]:
+        done: Collection[Any] = self._ray.wait(list(handles))[0]
+        return done
+
+    def _result(self, handle: Any) -> Any:
+        try:
+            return pickle.loads(self._ray.get(handle))
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+
+    def _cancel(self, handles: list[Any]) -> None:
+        for handle in handles:
+            self._ray.cancel(handle)
+
+
+def _pickled(work: Callable[[Task], Any], task: Task) -> bytes:
+    """The result as bytes: Ray itself would return arrays that are read-only and stay in its store."""
+    result: bytes = importlib.import_module("ray").cloudpickle.dumps(work(task))
+    return result
+
+
+def _needed(module: str, extra: str) -> Any:
+    """An optional module, or an error that says how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ArgumentError(f"engine {extra!r} needs {module}: pip install 'discreet[{extra}]'") from error
+
+
+def usable_cpus() -> int:
+    """How many processors this process may use: on a shared machine often fewer than it has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+ENGINES: dict[str, type[Engine]] = {
+    "serial": Serial,
+    "threads": Threads,
+    "processes": Processes,
+    "dask": Dask,
+    "ray": Ray,
+}
+
+
+def make_engine(name: str, workers: int | None = None, address: str | None = None) -> Engine:
+    """An engine by its name; without `workers`, one for each usable processor.
+
+    >>> make_engine("spark")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ArgumentError: engine must be 'serial' or 'threads' or 'processes' or 'dask' or 'ray', got 'spark'
+    """
+    kind = ENGINES[choice("engine", name, tuple(ENGINES))]
+    if issubclass(kind, Cluster):
+        return kind(address, workers)
+    if address is not None:
+        raise ArgumentError(f"address must be left out: engine {name!r} runs on this machine, got {address!r}")
+    if issubclass(kind, Pool):
+        return kind(workers)
+    if workers is not None and whole("workers", workers) != 1:
+        raise ArgumentError(f"workers must be 1 or left out with engine {name!r}, got {workers!r}")
+    return kind()

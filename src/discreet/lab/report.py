@@ -1,0 +1,293 @@
+"""The report of an evaluation: one HTML page that needs nothing else, with figures and tables beside it in files."""
+
+from __future__ import annotations
+
+import base64
+import importlib.metadata
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet import _version
+from discreet.lab.engines import Engine, make_engine
+from discreet.lab.evaluation import CLAIM, DEFAULT_ARMS, PRESETS, Evaluation, Findings, smallest_constant
+from discreet.lab.figures import Picture, write_picture
+from discreet.lab.gallery import every_picture
+from discreet.lab.results import Simulation
+from discreet.lab.tables import write_tables
+
+PACKAGES = ("numpy", "opendp", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
+SECTIONS = {
+    "paper-epsilon": ("Five arms", "The paper's figures: five arms", "DP-SE against DP-UCB as the paper plots them."),
+    "paper-arms": ("3 to 20 arms", "The paper's figures: three to twenty arms", "The same for each number of arms."),
+    "log-epsilon": (
+        "Five arms, log",
+        "Beyond the paper: five arms, logarithmic",
+        "The same runs on logarithmic axes, where small regrets can be seen, with the ancestors without privacy and "
+        "the asymptotic lower bounds for Bernoulli arms. A finite run may lie below such a bound.",
+    ),
+    "log-arms": (
+        "3 to 20 arms, log",
+        "Beyond the paper: three to twenty arms, logarithmic",
+        "The same for each number of arms.",
+    ),
+    "distribution": ("Every run", "Every run", "A mean hides the runs that failed: here is the final regret of each."),
+    "against": (
+        "Epsilon and arms",
+        "What epsilon and the number of arms do",
+        "Final regret against one parameter at a time.",
+    ),
+    "sweep": (
+        "The constant",
+        "What DP-UCB's constant does",
+        "The paper does not say which constant its DP-UCB used, and the comparison depends on it. This sweep sets the "
+        "relaxation to c ln(T)^1.5/epsilon. A run is stuck when a worse arm was pulled most.",
+    ),
+}
+
+FORMS = {
+    "event-level": "The default: trees at epsilon, relaxation ln(T)^2 ln(K T ln T/gamma)/epsilon, as the paper says in "
+    "words. One reward is hidden.",
+    "mishra-thakurta-2015": "As published: trees at epsilon/K and K times the relaxation, since a step's whole row of "
+    "potential rewards is hidden.",
+    "thesis": "A. Azize's: exploration sqrt(2 ln(2/gamma)/n), relaxation sqrt(8) ln(T)^1.5 ln(2/gamma)/epsilon. One "
+    "reward is hidden.",
+}
+
+
+def steps(evaluation: Evaluation) -> int:
+    """How many steps `write_report` reports: pictures, tables and the page."""
+    several = len(evaluation.arms) > 1
+    pairs = -(-len(evaluation.epsilons) // 2)
+    curves = 2 * len(evaluation.instances) * (1 + (pairs if several else 0))
+    return curves + len(evaluation.arms) + 1 + several + len({arms for arms, _ in evaluation.sweeps()}) + 2
+
+
+def write_report(
+    found: Findings,
+    folder: Path,
+    *,
+    seconds: float,
+    engine: Engine | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> Path:
+    """Write figures, tables and the page into a folder; gives the page's path. `seconds` is what simulating took."""
+    advance = on_progress or (lambda count: None)
+    pictures = every_picture(found)
+    paths = folder / "figures"
+    paths.mkdir(parents=True, exist_ok=True)
+    images: dict[str, str] = {}
+    with engine or make_engine("processes") as running:
+        jobs = [(replace(picture, simulations=()), paths) for picture in pictures]
+        for _, (name, png) in running.run(paint_job, jobs):
+            images[name] = base64.b64encode(png).decode()
+            advance(1)
+    write_tables(found.results, folder / "data")
+    advance(1)
+    page = folder / "report.html"
+    page.write_text(render(found, pictures, images, seconds), encoding="utf-8")
+    advance(1)
+    return page
+
+
+def paint_job(job: tuple[Picture, Path]) -> tuple[str, bytes]:
+    """Draw one picture: what travels to a worker."""
+    return write_picture(*job)
+
+
+def render(found: Findings, pictures: list[Picture], images: dict[str, str], seconds: float) -> str:
+    """The page."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
+    loader = PackageLoader("discreet.lab")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["number"] = number
+    sections = [
+        {
+            "key": key,
+            "short": short,
+            "title": title,
+            "text": text,
+            "pictures": [
+                (p, images[p.name], [row(one) for one in p.simulations]) for p in pictures if p.name.startswith(key)
+            ],
+        }
+        for key, (short, title, text) in SECTIONS.items()
+    ]
+    return environment.get_template("report.html").render(
+        headlines=headlines(found),
+        claim=claim_tables(found),
+        constants=constants_table(found),
+        schedule=schedule(found.evaluation),
+        failures=[row(one) for one in found.results if one.failed.any()],
+        sections=[section for section in sections if section["pictures"]],
+        evaluation=found.evaluation,
+        parameters=parameters(found, seconds),
+        threshold=CLAIM,
+        default_arms=DEFAULT_ARMS,
+    )
+
+
+# ---------------------------------------------------------------------- what the report says
+
+
+def headlines(found: Findings) -> list[str]:
+    """The findings in a few sentences, all computed."""
+    said = [claim_sentence(found, PRESETS[0], found.paper_settings())]
+    five = [one for one in found.paper_settings() if one[1] == DEFAULT_ARMS]
+    said += [claim_sentence(found, preset, five) for preset in PRESETS[1:]]
+    said.append(sweep_sentence(found))
+    main = [
+        one
+        for name, arms, eps in found.paper_settings()
+        for one in (found.dp_se(name, arms, eps), found.dp_ucb(name, arms, eps))
+    ]
+    lost, total = sum(int(one.failed.sum()) for one in main), sum(len(one.final) for one in main)
+    said.append(
+        f"Of the {total:,} runs of DP-SE and of DP-UCB's default form, {lost or 'none'} ended with a worse arm pulled "
+        "most."
+    )
+    return said
+
+
+def claim_sentence(found: Findings, preset: str, settings: list[tuple[str, int, float]]) -> str:
+    """In how many settings "at least 5 times" holds for one form of DP-UCB."""
+    ratios = {setting: found.ratio(*setting, preset) for setting in settings}
+    holds = sum(ratio >= CLAIM for ratio in ratios.values())
+    name, arms, epsilon = min(ratios, key=ratios.__getitem__)
+    kinds = sorted({arms for _, arms, _ in settings})
+    scope = f"K = {', '.join(map(str, kinds))}"
+    return (
+        f'With the "{preset}" form of DP-UCB, its mean regret is at least {CLAIM:g} times DP-SE\'s in {holds} of '
+        f"{len(ratios)} settings ({scope}); the smallest ratio is {ratios[name, arms, epsilon]:.2f}, on {name} with "
+        f"K = {arms} and epsilon = {epsilon:g}, and the largest is {max(ratios.values()):.0f}."
+    )
+
+
+def sweep_sentence(found: Findings) -> str:
+    """What a tuned constant would do."""
+    cells = sweep_cells(found)
+    clean = [c for c in found.evaluation.constants if all(c not in cell["stuck"] for cell in cells)]
+    if not clean:
+        return "Every constant of the sweep lost some runs of DP-UCB on a wrong arm."
+    best = clean[0]
+    wins = sum(cell["ratios"][best] < 1 for cell in cells)
+    return (
+        f"The smallest constant of the sweep with no stuck run in any of its {len(cells)} settings is c = {best:g}; "
+        f"with it DP-UCB's mean regret is below DP-SE's in {wins} of them. The paper's claim needs a large constant."
+    )
+
+
+def sweep_cells(found: Findings) -> list[dict[str, Any]]:
+    """For each setting of the sweep: ratios to DP-SE by constant, and the constants at which runs got stuck."""
+    wanted, cells = found.evaluation, []
+    for arms, epsilon in wanted.sweeps():
+        for name in wanted.instances:
+            mine = found.dp_se(name, arms, epsilon)
+            row = dict(zip(wanted.constants, found.swept(name, arms, epsilon), strict=True))
+            ratios = {constant: one.mean / mine.mean for constant, one in row.items()}
+            default = wanted.default_constant(arms, epsilon)
+            cells.append(
+                {
+                    "instance": name,
+                    "arms": arms,
+                    "epsilon": epsilon,
+                    "ratios": ratios,
+                    "stuck": {constant: int(one.failed.sum()) for constant, one in row.items() if one.failed.any()},
+                    "holds_from": smallest_constant([*ratios.items(), (default, found.ratio(name, arms, epsilon))]),
+                    "default": default,
+                }
+            )
+    return cells
+
+
+def claim_tables(found: Findings) -> list[dict[str, Any]]:
+    """For each form of DP-UCB: its ratio to DP-SE in every setting."""
+    wanted = found.evaluation
+    tables = []
+    for preset in PRESETS:
+        sizes = wanted.arms if preset == PRESETS[0] else (DEFAULT_ARMS,)
+        rows = [
+            {"instance": name, "arms": arms, "ratios": [found.ratio(name, arms, e, preset) for e in wanted.epsilons]}
+            for arms in sizes
+            for name in wanted.instances
+        ]
+        tables.append({"preset": preset, "text": FORMS[preset], "rows": rows})
+    return tables
+
+
+def constants_table(found: Findings) -> list[dict[str, Any]]:
+    """For each setting of the sweep: from which constant on the claim holds, and what small constants do."""
+    rows = []
+    for cell in sweep_cells(found):
+        best = min((c for c in cell["ratios"] if c not in cell["stuck"]), key=cell["ratios"].__getitem__, default=None)
+        rows.append({**cell, "best": best, "best_ratio": None if best is None else cell["ratios"][best]})
+    return rows
+
+
+def schedule(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """DP-SE's first epochs, while all arms are viable, as the policy object computes them."""
+    rows = []
+    for epoch in range(1, 6):
+        cells = []
+        for epsilon in evaluation.epsilons:
+            policy: Any = evaluation.dp_se(evaluation.instances[0], DEFAULT_ARMS, epsilon).build()
+            length = policy.epoch_length(epoch, DEFAULT_ARMS)
+            cells.append((int(np.ceil(length)), policy.threshold(epoch, DEFAULT_ARMS)))
+        rows.append({"epoch": epoch, "cells": cells})
+    return rows
+
+
+def parameters(found: Findings, seconds: float) -> dict[str, str]:
+    """Everything needed to get the same numbers again."""
+    wanted = found.evaluation
+    versions = {name: importlib.metadata.version(name) for name in PACKAGES}
+    return {
+        "horizon T": f"{wanted.horizon:,}",
+        "runs of each setting": str(wanted.runs),
+        "seed": str(wanted.seed),
+        "instances": ", ".join(wanted.instances),
+        "numbers of arms K": ", ".join(map(str, wanted.arms)),
+        "epsilon": ", ".join(f"{epsilon:g}" for epsilon in wanted.epsilons),
+        "beta of DP-SE, gamma of DP-UCB": "1/T",
+        "settings simulated": f"{len(found.results):,}",
+        "pulls simulated": f"{sum(one.setting.horizon * len(one.final) for one in found.results):.3g}",
+        "time to simulate": f"{seconds:.1f} s, {sum(one.seconds for one in found.results):.0f} s of work in all",
+        "noise": "simulated and seeded; nothing here is private data",
+        "discreet": _version.__version__,
+        "Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+        "packages": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def row(one: Simulation) -> dict[str, Any]:
+    """A simulation as a row of a table."""
+    options = [
+        f"{name} = {value:.4g}" if isinstance(value, float) else str(value)
+        for name, value in one.setting.options
+        if name != "epsilon"
+    ]
+    return {
+        "policy": ", ".join([one.setting.policy, *options]),
+        "instance": one.setting.instance.name,
+        "arms": len(one.setting.instance),
+        "epsilon": one.setting.epsilon,
+        **one.statistics(),
+    }
+
+
+def number(value: float | None) -> str:
+    """A number for a table.
+
+    >>> number(12345.6), number(3.14159), number(None)
+    ('12,346', '3.14', '-')
+    """
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -18,6 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "discreet needs Python 3.11 or newer"'
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
 	PIP_CONSTRAINT=constraints.txt $(RUN) -m pip install --quiet --disable-pip-version-check -e '.[lab,test,lint]'
+	$(RUN) -m discreet.lab.kernels
 	touch $@
 
 test: $(STAMP)

@@ -188,7 +188,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, and five arms only.")] = False,
     runs: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="NUMBER", help="Runs of each setting.", show_default="30, quick 5"),
+        typer.Option(parser=whole, metavar="NUMBER", help="Runs of each setting.", show_default="30, quick 3"),
     ] = None,
     horizon: Horizon = HORIZON,
     seed: Seed = SEED,

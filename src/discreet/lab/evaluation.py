@@ -41,7 +41,7 @@ class Evaluation:
     @classmethod
     def quick(cls, **changes: Any) -> Evaluation:
         """A small one: the paper's horizon, with few runs and five arms only."""
-        small: dict[str, Any] = {"runs": 5, "arms": (DEFAULT_ARMS,), "constants": (3, 8, 50), "wide_sweep": None}
+        small: dict[str, Any] = {"runs": 3, "arms": (DEFAULT_ARMS,), "constants": (3, 8, 50), "wide_sweep": None}
         return cls(**{**small, **changes})
 
     def setting(self, policy: str, name: str, arms: int, **options: Any) -> Setting:

@@ -79,25 +79,32 @@ def write_report(
     """Write figures, tables and the page into a folder; gives the page's path. `seconds` is what simulating took."""
     advance = on_progress or (lambda count: None)
     pictures = every_picture(found)
-    paths = folder / "figures"
-    paths.mkdir(parents=True, exist_ok=True)
+    figures = folder / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
     images: dict[str, str] = {}
+    # The longest first, so that no worker waits for another at the end.
+    jobs: list[Job] = [(write_tables, found.results, folder / "data")]
+    longest_first = sorted(pictures, key=lambda picture: -len(picture.panels))
+    jobs += [(write_picture, replace(picture, simulations=()), figures) for picture in longest_first]
     with engine or make_engine("processes") as running:
-        jobs = [(replace(picture, simulations=()), paths) for picture in pictures]
-        for _, (name, png) in running.run(paint_job, jobs):
-            images[name] = base64.b64encode(png).decode()
+        for _, made in running.run(do_job, jobs):
+            if isinstance(made, tuple):
+                name, png = made
+                images[name] = base64.b64encode(png).decode()
             advance(1)
-    write_tables(found.results, folder / "data")
-    advance(1)
     page = folder / "report.html"
     page.write_text(render(found, pictures, images, seconds), encoding="utf-8")
     advance(1)
     return page
 
 
-def paint_job(job: tuple[Picture, Path]) -> tuple[str, bytes]:
-    """Draw one picture: what travels to a worker."""
-    return write_picture(*job)
+Job = tuple[Callable[..., Any], Any, Path]
+
+
+def do_job(job: Job) -> Any:
+    """Draw a picture or write the tables: what travels to a worker."""
+    work, *what = job
+    return work(*what)
 
 
 def render(found: Findings, pictures: list[Picture], images: dict[str, str], seconds: float) -> str:

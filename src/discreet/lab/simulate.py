@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -108,15 +109,23 @@ class Track:
         """The first `size` pulls of an epoch in which arms take turns."""
         start = self.time
         self.time += size
-        while self._next < len(self._checkpoints) and self._checkpoints[self._next] < self.time:
-            row = self.counts[self._next]
-            row += self.pulls
-            self._add(row, cut_short(epoch, self._checkpoints[self._next] - start))
-            self._next += 1
+        until = bisect_right(self._checkpoints, self.time, self._next)
+        if until > self._next:
+            moments = np.array(self._checkpoints[self._next : until]) - start
+            self.counts[self._next : until] = self.pulls
+            self._note(epoch, moments, slice(self._next, until))
+            self._next = until
         self._add(self.pulls, epoch if size == sum(epoch.values()) else cut_short(epoch, size))
-        if self._next < len(self._checkpoints) and self._checkpoints[self._next] == self.time:
-            self.counts[self._next] = self.pulls
-            self._next += 1
+
+    def _note(self, epoch: Mapping[Arm, int], moments: Any, rows: slice) -> None:
+        """Add what was pulled in the epoch by these moments, counted from its start, to the rows."""
+        if len(set(epoch.values())) == 1:  # nearly always: all arms so many times
+            rounds, rest = np.divmod(moments, len(epoch))
+            for place, arm in enumerate(epoch):
+                self.counts[rows, self._numbers[arm]] += rounds + (place < rest)
+            return
+        for row, moment in zip(self.counts[rows], moments.tolist(), strict=True):
+            self._add(row, cut_short(epoch, moment))
 
     def _add(self, counts: Any, pulls: Mapping[Arm, int]) -> None:
         for arm, count in pulls.items():

@@ -33,8 +33,3 @@ def compiled(function: Callable[..., Any]) -> Any:
     except RuntimeError:
         pass  # no folder to write to: compiled anew in each process
     return dispatcher
-
-
-def inlined(function: Callable[..., Any]) -> Any:
-    """A small function that is pasted into the kernels that call it."""
-    return njit(inline="always")(function)

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.bandits import DPUCB
 from discreet.lab.kernels import tree_minimum
-from discreet.lab.kernels.compiled import compiled, inlined
+from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import SLACK, best_rival, leader, next_block, note
 from discreet.lab.kernels.randomness import bernoulli, binomial, laplace, threshold, uniform
 from discreet.lab.kernels.tree_minimum import breaches, log_chance, next_height
@@ -39,13 +39,13 @@ def constants(policy: DPUCB) -> tuple[float, float, float]:
     return counter.levels / counter.epsilon, policy.relaxation, fixed
 
 
-@inlined
+@compiled
 def exploration(step, fixed):
     """What every bonus shares."""
     return fixed if fixed > 0 else math.sqrt(2 * math.log(step))
 
 
-@inlined
+@compiled
 def trailing_zeros(number):
     """How often 2 divides a positive number."""
     zeros = 0
@@ -236,7 +236,7 @@ def _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, 
     return counts
 
 
-@inlined
+@compiled
 def next_window(window, done, most, time):
     """How far to bound the rivals next: twice as far after a whole window, and never far compared with the time."""
     if done == most:

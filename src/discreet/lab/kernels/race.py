@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.lab.kernels.compiled import compiled, inlined
+from discreet.lab.kernels.compiled import compiled
 
 SLACK = 1 - 1e-12  # certificates are compared with a little room for rounding
 
@@ -35,7 +35,7 @@ def best_rival(means, roots, arm, spread):
     return best
 
 
-@inlined
+@compiled
 def next_block(block, done, size):
     """How far to look ahead next: further after a whole block, less far after a small part of one."""
     if done == size:
@@ -47,7 +47,8 @@ def next_block(block, done, size):
 def note(counts, checkpoints, place, pulls, arm, time):
     """Write the checkpoints up to `time`, when the last pulls were all of one arm; gives the next open one."""
     while place < checkpoints.size and checkpoints[place] <= time:
-        counts[place, :] = pulls
+        for each in range(pulls.size):
+            counts[place, each] = pulls[each]
         counts[place, arm] -= time - checkpoints[place]
         place += 1
     return place

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from discreet.lab.kernels.compiled import compiled, inlined
+from discreet.lab.kernels.compiled import compiled
 
 _TO_UNIT = 2.0**-53
 _BY_BITS = 256  # up to so many trials, drawing all of them is faster than any formula
@@ -28,7 +28,7 @@ def fresh_state(seed: Any) -> Any:
     return sequence.generate_state(4, np.uint64)
 
 
-@inlined
+@compiled
 def next_word(state):
     """64 random bits."""
     word = state[0] + state[3]
@@ -42,7 +42,7 @@ def next_word(state):
     return word
 
 
-@inlined
+@compiled
 def next_bits(state):
     """64 random bits of equal quality, by the ++ scrambler; the lowest bits of + are weak, and unused elsewhere."""
     total = state[0] + state[3]
@@ -51,19 +51,19 @@ def next_bits(state):
     return word
 
 
-@inlined
+@compiled
 def uniform(state):
     """A number in (0, 1), both ends excluded."""
     return (np.float64(next_word(state) >> uint64(11)) + 0.5) * _TO_UNIT
 
 
-@inlined
+@compiled
 def threshold(mean):
     """The 53-bit number below which a word means 1."""
     return uint64(mean * 2.0**53)
 
 
-@inlined
+@compiled
 def bernoulli(state, limit):
     """1 with the probability that `threshold` encoded, else 0."""
     return 1 if (next_word(state) >> uint64(11)) < limit else 0
@@ -86,7 +86,7 @@ def binomial(state, count, mean):
     return _binomial_half(state, count, mean)
 
 
-@inlined
+@compiled
 def ones_of(word):
     """How many bits of a word are 1: pairs, fours and eights are added side by side."""
     word -= (word >> uint64(1)) & uint64(0x5555555555555555)

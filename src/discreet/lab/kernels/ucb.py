@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from discreet.lab.kernels.compiled import compiled, inlined
+from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import SLACK, best_rival, leader, next_block, note
 from discreet.lab.kernels.randomness import bernoulli, binomial, threshold, uniform
 
@@ -21,7 +21,7 @@ _SMALLEST_BLOCK = 96  # below this many pulls a binomial costs more than it save
 _RUN = 128  # pulls at most between two looks at the other arms, where blocks are too small
 
 
-@inlined
+@compiled
 def exploration(step):
     """sqrt(2 ln t), which every bonus shares."""
     return math.sqrt(2 * math.log(step))
@@ -50,31 +50,33 @@ def run_of_pulls(state, limit, margin, rival, most):
 
     While arm a is pulled, the others' indices grow only through ln t. For the whole run they stay below `rival`,
     their best at its last step. With n pulls and total S at the start, a's index stays above that as long as
-    S + rewards - (n + k) rival + sqrt(2 ln t n) > 0, where t is the first step: each term is a lower bound. So
-    one addition and one comparison a pull decide, and when they fail all indices are computed again.
+    S + rewards - (n + k) rival + sqrt(2 ln t n) > 0, where t is the first step: each term is a lower bound. A pull
+    lowers this margin by `rival` at most, so as many pulls as it has room for are drawn before the next look at it.
     """
     a, b, c, d = state[0], state[1], state[2], state[3]  # in registers: this loop is what costs
-    rewards, done = 0, 0
+    rewards, done, left = 0, 0, margin
     while True:
-        word = a + d
-        carry = b << uint64(17)
-        c ^= a
-        d ^= b
-        b ^= c
-        a ^= d
-        c ^= carry
-        d = (d << uint64(45)) | (d >> uint64(19))
-        reward = 1 if (word >> uint64(11)) < limit else 0
-        rewards += reward
-        margin += reward - rival
-        done += 1
-        if not (margin > 0 and done < most):
+        room = most - done if rival <= 0 else min(most - done, np.int64(left / rival))
+        room = max(room, 1)
+        for _ in range(room):
+            word = a + d
+            carry = b << uint64(17)
+            c ^= a
+            d ^= b
+            b ^= c
+            a ^= d
+            c ^= carry
+            d = (d << uint64(45)) | (d >> uint64(19))
+            rewards += 1 if (word >> uint64(11)) < limit else 0
+        done += room
+        left = margin + rewards - done * rival
+        if not (left > 0 and done < most):
             break
     state[0], state[1], state[2], state[3] = a, b, c, d
     return rewards, done
 
 
-@inlined
+@compiled
 def margin_of(total, pulls, rival, step):
     """What `run_of_pulls` starts from."""
     return total - pulls * rival + exploration(step) * math.sqrt(pulls) * SLACK
@@ -113,7 +115,10 @@ def lazy(chances, horizon, state, checkpoints):
 def block_of(state, table, arm, start, size, chance):
     """How many of an arm's next rewards are 1: one binomial draw."""
     if table.size:
-        return int(table[arm, start : start + size].sum())
+        ones = 0
+        for place in range(start, start + size):
+            ones += int(table[arm, place])
+        return ones
     return binomial(state, size, chance)
 
 

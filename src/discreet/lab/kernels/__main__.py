@@ -1,0 +1,11 @@
+"""`python -m discreet.lab.kernels`: compile the kernels now, so that no simulation waits for it later."""
+
+import numpy as np
+
+from discreet.lab.kernels import dp_ucb, ucb
+from discreet.lab.kernels.randomness import fresh_state
+
+if __name__ == "__main__":
+    job = np.array([0.6, 0.4]), 1000, fresh_state(0), np.array([1000])
+    ucb.skip_ahead(*job)
+    dp_ucb.skip_ahead(*job, 1.0, 1.0, 0.0)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.errors import ArgumentError
 from discreet.lab.engines import Engine
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
@@ -37,6 +38,11 @@ class Evaluation:
     """Relaxations of DP-UCB to sweep, in units of ln(T)^1.5/epsilon."""
     wide_sweep: tuple[int, float] | None = (20, 0.25)
     """A second number of arms to sweep the constant at, and its epsilon."""
+
+    def __post_init__(self) -> None:
+        needed = {DEFAULT_ARMS, *(arms for arms, _ in self.sweeps())}
+        if not needed <= set(self.arms):
+            raise ArgumentError(f"arms must hold {', '.join(map(str, sorted(needed)))}, got {self.arms}")
 
     @classmethod
     def quick(cls, **changes: Any) -> Evaluation:

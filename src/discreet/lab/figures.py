@@ -123,7 +123,7 @@ def paint(picture: Picture) -> Figure:
         for ax, panel in zip(axes, picture.panels, strict=False):
             paint_panel(ax, panel)
         for ax in axes[len(picture.panels) :]:
-            ax.set_visible(False)
+            ax.remove()
         shared_legend(figure, axes, columns=2 * picture.columns)
     return figure
 

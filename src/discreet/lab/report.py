@@ -19,7 +19,7 @@ from discreet.lab.evaluation import CLAIM, DEFAULT_ARMS, PRESETS, Evaluation, Fi
 from discreet.lab.figures import Picture, write_picture
 from discreet.lab.gallery import every_picture
 from discreet.lab.results import Simulation
-from discreet.lab.tables import write_tables
+from discreet.lab.tables import TABLES, write_tables
 
 PACKAGES = ("numpy", "opendp", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 SECTIONS = {
@@ -136,6 +136,7 @@ def render(found: Findings, pictures: list[Picture], images: dict[str, str], sec
         evaluation=found.evaluation,
         parameters=parameters(found, seconds),
         threshold=CLAIM,
+        tables=TABLES,
         default_arms=DEFAULT_ARMS,
     )
 

@@ -12,6 +12,14 @@ from discreet.lab.results import QUANTILES, Results
 if TYPE_CHECKING:
     import pandas as pd
 
+TABLES = {
+    "settings": "a row for each setting: mean final regret, 95 % interval (low, high), quantiles, worst, failures",
+    "runs": "a row for each run: final regret, pulls of the best arm, whether a worse arm was pulled most (failed)",
+    "arms": "a row for each run and arm: its mean, its pulls, and after how many pulls it was dropped (-1: never)",
+    "curves": "a row for each setting and checkpoint: mean and quantiles of the regret, mean pulls of the best arm",
+}
+"""What each table holds; all begin with the setting: policy, epsilon, other options, instance, arms, horizon, seed."""
+
 
 def curves_table(results: Results) -> pd.DataFrame:
     """A row for each setting and checkpoint: mean and quantiles of the regret, and mean pulls of the best arm."""
@@ -72,14 +80,9 @@ def arms_table(results: Results) -> pd.DataFrame:
 def write_tables(results: Results, folder: Path) -> list[Path]:
     """All tables, each as CSV and as Parquet."""
     folder.mkdir(parents=True, exist_ok=True)
-    tables = {
-        "settings": results.summary(),
-        "runs": runs_table(results),
-        "arms": arms_table(results),
-        "curves": curves_table(results),
-    }
+    tables = (results.summary(), runs_table(results), arms_table(results), curves_table(results))
     written = []
-    for name, table in tables.items():
+    for name, table in zip(TABLES, tables, strict=True):
         written += [folder / f"{name}.csv", folder / f"{name}.parquet"]
         table.to_csv(written[-2], index=False, float_format="%.10g")
         table.to_parquet(written[-1], index=False)

@@ -6,7 +6,6 @@ import shlex
 import subprocess
 import sys
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -344,27 +343,20 @@ def test_policies(run):
     assert found["dp-ucb"]["options"]["preset"] == "event-level"
 
 
-def test_plot(run, tmp_path, monkeypatch):
+def test_plot(run, tmp_path):
     run("simulate", "se", *SMALL[2:], "--output", tmp_path / "result.npz")
-    drawn = []
-
-    def plot_curves(simulations, ax, *, log):
-        drawn.append((len(simulations), log))
-        return SimpleNamespace(figure=SimpleNamespace(savefig=lambda path, **_: Path(path).write_text("drawn")))
-
-    monkeypatch.setitem(sys.modules, "discreet.lab.figures", SimpleNamespace(plot_curves=plot_curves))
-    code, out, _ = run("plot", tmp_path / "result.npz")
-    assert (code, out) == (0, f"{tmp_path / 'result.png'}\n")
-    assert (tmp_path / "result.png").exists()
-    code, out, _ = run("plot", tmp_path / "result.npz", "--log", "--output", tmp_path / "new" / "figure.pdf")
-    assert (tmp_path / "new" / "figure.pdf").exists()
-    assert drawn == [(1, False), (1, True)]
-
-
-def test_plot_for_real(run, tmp_path):
-    run("simulate", "se", *SMALL[2:], "--output", tmp_path / "result.npz")
-    assert run("plot", tmp_path / "result.npz")[0] == 0
+    assert run("plot", tmp_path / "result.npz")[:2] == (0, f"{tmp_path / 'result.png'}\n")
     assert (tmp_path / "result.png").read_bytes().startswith(b"\x89PNG")
+    assert run("plot", tmp_path / "result.npz", "--log", "--output", tmp_path / "new" / "figure.pdf")[0] == 0
+    assert (tmp_path / "new" / "figure.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_league_has_variants_of_one_policy(run):
+    line = ("compare", "dp-ucb", "dp-ucb:preset=thesis", "--epsilon", "1", "--horizon", "2000", "--runs", "2", "--json")
+    code, out, _ = run(*line)
+    assert code == 0
+    presets = sorted(one["options"].get("preset", "-") for one in json.loads(out))
+    assert presets == ["-", "thesis"]
 
 
 def test_version_and_help(run):

@@ -1,6 +1,7 @@
 """Every engine gives the same numbers, hands errors on, and ends when it is told to."""
 
 import os
+import socket
 import sys
 import threading
 import time
@@ -138,6 +139,35 @@ def test_ray_at_an_address_is_only_joined(monkeypatch):
     with make_engine("ray", address="host:6379"):
         assert calls == [("host:6379", ["log_to_driver", "logging_level"])]
     assert calls[1:] == ["shutdown"]  # of the connection: Ray ends only what this process has started
+
+
+def test_threads_that_cannot_be_stopped_are_not_waited_for_after_an_interrupt():
+    """A compiled kernel cannot be stopped: Ctrl-C must come through while it runs."""
+    running, finish, ended = threading.Event(), threading.Event(), []
+
+    def stubborn(_):
+        running.set()
+        finish.wait(30)
+        ended.append(True)
+
+    def interrupted():
+        with make_engine("threads", workers=1) as engine:
+            engine._submit(stubborn, 0, 0)
+            running.wait(30)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not ended
+    finish.set()
+
+
+def test_nobody_at_an_address_is_said_at_once():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"  # nobody listens there
+        with pytest.raises(ArgumentError, match=f"address must be that of a running Dask scheduler, got '{address}'"):
+            make_engine("dask", address=address).__enter__()
 
 
 def test_an_address_that_is_none():

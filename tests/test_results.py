@@ -115,7 +115,20 @@ def test_the_summary_is_what_numpy_says(example):
     assert (row["failures"], row["runs"], row["seconds"], row["method"]) == (2, 4, 1.5, "object")
     assert row["best_arm_share"] == pytest.approx((80 + 20 + 60 + 35) / 400)
     assert (row["policy"], row["epsilon"], row["arms"], row["horizon"]) == ("dp-se", 0.5, 3, 100)
-    assert row["options"] == ""
+    assert row["options"] == "{}"
+
+
+def test_an_interval_has_only_possible_regrets():
+    row = by_hand([[0, 100, 0], [100, 0, 0]]).statistics()  # regrets of 0 and 50 of 50 that are possible
+    assert (row["low"], row["high"]) == (0.0, 50.0)
+
+
+def test_a_single_simulation_loads_as_itself(tmp_path, several):
+    several[0].save(tmp_path / "one.npz")
+    assert Simulation.load(tmp_path / "one.npz").setting == several[0].setting
+    several.save(tmp_path / "three.npz")
+    with pytest.raises(ArgumentError, match=r"holds 3 simulations: use Results.load"):
+        Simulation.load(tmp_path / "three.npz")
 
 
 def test_a_summary_has_a_row_for_each_setting(several):
@@ -254,7 +267,7 @@ def test_a_file_that_is_no_results_is_refused_kindly(tmp_path, several, what):
     path = tmp_path / "results.npz"
     several.save(path)
     path.write_bytes(other_files(tmp_path, path.read_bytes())[what])
-    with pytest.raises(StateError, match=r"results.npz is not a file of simulation results, or it is damaged: "):
+    with pytest.raises(StateError, match=r"results.npz is not a file of simulation results, or it is damaged$"):
         Results.load(path)
 
 

@@ -5,10 +5,11 @@ It can be imported without typer and rich, so that a small installation says wha
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
-FAILED = 1
+FAILED, INTERRUPTED = 1, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,7 +19,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         print(f"error: the command line needs {missing_package(error)}: pip install 'discreet[lab]'", file=sys.stderr)
         return FAILED
-    return run(sys.argv[1:] if arguments is None else arguments)
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    if code == INTERRUPTED and arguments is None:
+        # Threads inside a compiled kernel cannot be stopped, and Python would wait for them.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
 
 
 def missing_package(error: ModuleNotFoundError) -> str:

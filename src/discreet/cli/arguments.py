@@ -11,6 +11,7 @@ import typer
 from discreet.errors import ArgumentError
 from discreet.lab.engines import ENGINES
 from discreet.lab.instances import INSTANCES
+from discreet.lab.simulate import Entry
 from discreet.registry import POLICIES
 
 ELSEWHERE = {
@@ -78,6 +79,16 @@ def read_options(texts: Iterable[str], epsilon: float | None) -> dict[str, Any]:
     return options
 
 
+def read_entry(text: str) -> Entry:
+    """A policy of a league, with options of its own after a colon.
+
+    >>> read_entry("dp-ucb:preset=thesis"), read_entry("se")
+    (('dp-ucb', {'preset': 'thesis'}), 'se')
+    """
+    name, colon, options = text.partition(":")
+    return (name, read_options(options.split(","), None)) if colon else name
+
+
 def read_value(text: str) -> Any:
     """A number where it is one, and a word elsewhere.
 
@@ -119,7 +130,7 @@ PolicyNames = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="POLICY",
-        help="Short names of policies.",
+        help="Short names of policies, with options of their own after a colon: dp-ucb:preset=thesis.",
         autocompletion=complete_policy,
         show_default="dp-se dp-ucb se ucb",
     ),

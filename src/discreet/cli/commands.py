@@ -26,6 +26,7 @@ from discreet.cli.arguments import (
     Runs,
     Seed,
     Workers,
+    read_entry,
     read_options,
     whole,
 )
@@ -126,6 +127,7 @@ def simulate(
 @app.command(
     epilog=examples(
         "discreet compare --instance C2 --epsilon 0.25",
+        "discreet compare dp-se dp-ucb dp-ucb:preset=thesis --epsilon 0.5",
         "discreet compare dp-se dp-ucb dp-se-svt --arms 10 --epsilon 1 --horizon 1e6 --output league.npz",
     )
 )
@@ -150,7 +152,8 @@ def compare(
 ) -> None:
     """Compare policies on one instance, the best first. An option goes to each policy that has it."""
     common = problem(instance, arm, arms, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoint)
-    settings = league(policies or LEAGUE, read_options(option or (), epsilon), common)
+    entries = [read_entry(text) for text in policies or LEAGUE]
+    settings = league(entries, read_options(option or (), epsilon), common)
     where = choose_engine(settings, engine, workers, address)
     results = run_settings(settings, where, output=output, csv=csv, quiet=json)
     if json:
@@ -237,7 +240,9 @@ def plot(
         raise ArgumentError(f"output must end in {', '.join(PICTURES)}, got {str(target)!r}")
     results = Results.load(file)
     check_writable(target)
+    from discreet.lab.figures import DPI  # noqa: PLC0415  (matplotlib)
+
     figure: Any = results.plot(log=log).figure
     target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, bbox_inches="tight")
+    figure.savefig(target, dpi=DPI)
     show(str(target))

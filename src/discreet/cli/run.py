@@ -10,14 +10,14 @@ from typing import Any
 
 import typer
 
-from discreet.cli import FAILED, missing_package
+from discreet.cli import FAILED, INTERRUPTED, missing_package
 from discreet.cli.commands import app
 from discreet.cli.console import complain, hint
 from discreet.cli.reproduction import Interrupted
 from discreet.errors import DiscreetError
 from discreet.lab.fast import SlowWarning
 
-FINE, BAD_USAGE, INTERRUPTED = 0, 2, 130
+FINE, BAD_USAGE = 0, 2
 UsageError: Any = typer.BadParameter.__bases__[0]  # typer has click's inside it, or next to it, by its version
 
 

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent import futures
@@ -19,6 +20,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import islice
 from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 from discreet.checks import choice, whole
 from discreet.errors import ArgumentError
@@ -80,12 +82,14 @@ class Concurrent(Engine):
             self._resources = resources.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: Any) -> None:
         """Cancel what has not started, and end what was started here."""
         resources, self._resources = self._resources or ExitStack(), None
-        with resources:
+        try:
             for pending in self._sweeps:
                 self._give_up(pending)
+        finally:
+            resources.__exit__(*error)
 
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
         """The number of each task and its result, as they finish."""
@@ -174,10 +178,14 @@ class Pool(Concurrent):
 
 
 class Threads(Pool):
-    """Threads of this process: for compiled kernels, which release Python's lock. A task that runs is waited for."""
+    """Threads of this process: for compiled kernels, which release Python's lock.
+
+    A task that runs cannot be stopped: after an error or Ctrl-C it ends in the background, and its result is lost.
+    """
 
     def _start(self, resources: ExitStack) -> None:
-        self._pool = resources.enter_context(futures.ThreadPoolExecutor(self.workers))
+        self._pool = pool = futures.ThreadPoolExecutor(self.workers)
+        resources.push(lambda kind, *_: pool.shutdown(wait=kind is None, cancel_futures=True))
 
 
 class Processes(Pool):
@@ -225,6 +233,7 @@ class Dask(Cluster):
         try:
             if self.address is not None:
                 self._distributed.comm.resolve_address(self.address)  # a client that fails here holds up the exit
+                _reach(self.address)
             client = self._distributed.Client(where, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ArgumentError(f"address must be that of a running Dask scheduler, got {self.address!r}") from error
@@ -312,6 +321,13 @@ def _pickled(work: Callable[[Task], Any], task: Task) -> bytes:
     """The result as bytes: Ray itself would return arrays that are read-only and stay in its store."""
     result: bytes = importlib.import_module("ray").cloudpickle.dumps(work(task))
     return result
+
+
+def _reach(address: str) -> None:
+    """Fail within seconds if nobody listens at an address such as tcp://host:8786; a client would try for a minute."""
+    parts = urlsplit(address)
+    if parts.hostname and parts.port:
+        socket.create_connection((parts.hostname, parts.port), timeout=5).close()
 
 
 def _needed(module: str, extra: str) -> Any:

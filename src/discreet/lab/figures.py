@@ -25,6 +25,7 @@ BLUE, ORANGE, GREEN, PINK, SKY, AMBER, BLACK, GREY = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#777777",
 )  # fmt: skip
 PALETTE = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK)
+COLOURS = {"dp-se": BLUE, "dp-ucb": ORANGE, "se": GREEN, "ucb": AMBER}
 STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PULLS, REGRET = "pulls $t$", "pseudo-regret"
@@ -116,7 +117,8 @@ def paint(picture: Picture) -> Figure:
 
     rows = -(-len(picture.panels) // picture.columns)
     with mpl.rc_context(LOOKS):
-        size = (PANEL_WIDTH * picture.columns, PANEL_HEIGHT * rows + 0.75)
+        alone = 1.6 if len(picture.panels) == 1 else 1.0
+        size = (alone * PANEL_WIDTH * picture.columns, alone * PANEL_HEIGHT * rows + 0.75)
         figure = NewFigure(figsize=size, layout="constrained")
         figure.suptitle(picture.title, fontsize=10)
         axes = figure.subplots(rows, picture.columns, squeeze=False).ravel().tolist()
@@ -170,11 +172,14 @@ def shared_legend(figure: Figure, axes: Sequence[Axes], columns: int) -> None:
 def plot_curves(simulations: Sequence[Simulation], ax: Axes | None = None, *, log: bool = False) -> Axes:
     """Mean regret against pulls for a few simulations, on the given axes or on new ones."""
     several = len({one.setting.instance.name for one in simulations}) > 1
-    lines = []
-    for number, one in enumerate(simulations):
-        round_, place = divmod(number, len(PALETTE))
+    lines, free = [], [colour for colour in PALETTE if colour not in COLOURS.values()]
+    taken: dict[str, int] = {}
+    for one in simulations:
+        policy = one.setting.policy
+        colour = COLOURS.get(policy) or free[sum(name not in COLOURS for name in taken if name != policy) % len(free)]
+        taken[policy] = taken.get(policy, -1) + 1  # a policy has one colour, and its variants differ in style
         text = one.setting.label if several else one.setting.variant
-        lines.append(curve(one, text, PALETTE[place], STYLES[round_ % len(STYLES)]))
+        lines.append(curve(one, text, colour, STYLES[taken[policy] % len(STYLES)]))
     setting = simulations[0].setting
     title = "" if several else f"{shortened(setting.instance.name)}, K = {len(setting.instance)}"
     panel = Panel(title, lines, x_log=log, y_log=log)

@@ -59,6 +59,9 @@ FORMS = {
     "reward is hidden.",
 }
 
+ENOUGH = 10
+"""With fewer runs a report is a preview, and says nothing about rare failures."""
+
 
 def steps(evaluation: Evaluation) -> int:
     """How many steps `write_report` reports: pictures, tables and the page."""
@@ -137,6 +140,7 @@ def render(found: Findings, pictures: list[Picture], images: dict[str, str], sec
         parameters=parameters(found, seconds),
         threshold=CLAIM,
         tables=TABLES,
+        preview=found.evaluation.runs < ENOUGH,
         default_arms=DEFAULT_ARMS,
     )
 
@@ -181,6 +185,8 @@ def sweep_sentence(found: Findings) -> str:
     """What a tuned constant would do."""
     cells = sweep_cells(found)
     clean = [c for c in found.evaluation.constants if all(c not in cell["stuck"] for cell in cells)]
+    if found.evaluation.runs < ENOUGH:
+        return f"Only {found.evaluation.runs} runs of each setting: too few to say which constants lose runs."
     if not clean:
         return "Every constant of the sweep lost some runs of DP-UCB on a wrong arm."
     best = clean[0]
@@ -233,8 +239,10 @@ def constants_table(found: Findings) -> list[dict[str, Any]]:
     """For each setting of the sweep: from which constant on the claim holds, and what small constants do."""
     rows = []
     for cell in sweep_cells(found):
-        best = min((c for c in cell["ratios"] if c not in cell["stuck"]), key=cell["ratios"].__getitem__, default=None)
-        rows.append({**cell, "best": best, "best_ratio": None if best is None else cell["ratios"][best]})
+        ratios = cell["ratios"]
+        safe = [] if found.evaluation.runs < ENOUGH else [c for c in ratios if c not in cell["stuck"]]
+        best = min(safe, key=ratios.__getitem__, default=None)
+        rows.append({**cell, "best": best, "best_ratio": None if best is None else ratios[best]})
     return rows
 
 

@@ -100,6 +100,14 @@ class Simulation(Tabular):
 
     __repr__ = __str__
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Simulation:
+        """The one simulation in a file."""
+        found = read_results(Path(path))
+        if len(found) != 1:
+            raise ArgumentError(f"{path} holds {len(found)} simulations: use Results.load")
+        return found[0]
+
     @property
     def final(self) -> NDArray[np.float64]:
         """The pseudo-regret of each run at the end."""
@@ -117,8 +125,9 @@ class Simulation(Tabular):
         return float(self.final.mean())
 
     def statistics(self) -> dict[str, Any]:
-        """The final regret in numbers; the interval is Student's t for the mean."""
-        low, high = interval(self.final)
+        """The final regret in numbers; the interval is Student's t for the mean, cut to what is possible."""
+        most = float(self.setting.instance.gaps.max()) * self.setting.horizon
+        low, high = np.clip(interval(self.final), 0.0, most).tolist()
         quantiles = np.quantile(self.final, list(QUANTILES.values()))
         return {
             "mean": self.mean,
@@ -139,7 +148,7 @@ class Simulation(Tabular):
         return {
             "policy": self.setting.policy,
             "epsilon": np.nan if self.setting.epsilon is None else self.setting.epsilon,
-            "options": json.dumps(options) if options else "",
+            "options": json.dumps(options),
             "instance": self.setting.instance.name,
             "arms": len(self.setting.instance),
             "horizon": self.setting.horizon,
@@ -287,4 +296,4 @@ def read_results(path: Path) -> list[Simulation]:
     except StateError:
         raise
     except Exception as error:  # a damaged zip file raises anything, zlib.error and RuntimeError too
-        raise StateError(f"{path} is not a file of simulation results, or it is damaged: {error}") from error
+        raise StateError(f"{path} is not a file of simulation results, or it is damaged") from error

@@ -20,7 +20,7 @@ from discreet.bandits import Policy
 from discreet.bandits.base import cut_short
 from discreet.errors import ArgumentError
 from discreet.lab import instances
-from discreet.lab.engines import Engine, Serial
+from discreet.lab.engines import Engine, Serial, make_engine
 from discreet.lab.fast import find_kernel
 from discreet.lab.instances import Instance
 from discreet.lab.results import NEVER, Results, Simulation, join
@@ -187,12 +187,12 @@ def split(setting: Setting, pieces: int) -> list[Part]:
 
 def simulate_all(
     settings: Sequence[Setting],
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
     *,
     store: Store | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Results:
-    """All settings on one engine, which is started and ended here; without one, in this thread.
+    """All settings on one engine (or its name), which is started and ended here; without one, in this thread.
 
     A task is a whole setting; where there are too few to keep workers busy, settings are split into runs. What a
     store holds already is not simulated again, and each setting is stored as soon as it is finished.
@@ -206,6 +206,7 @@ def simulate_all(
             if on_progress:
                 on_progress(setting.runs)
     missing = [place for place in range(len(settings)) if place not in found]
+    engine = make_engine(engine) if isinstance(engine, str) else engine or Serial()
     workers = getattr(engine, "workers", 1)
     pieces = 1 if len(missing) >= 4 * workers else -(-4 * workers // max(1, len(missing)))
     parts = [(place, part) for place in missing for part in split(settings[place], pieces)]
@@ -232,7 +233,7 @@ def simulate(
     *,
     arms: int = 5,
     checkpoints: Iterable[float] | None = None,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
     **options: Any,
 ) -> Simulation:
     """Independent runs of a registered policy on an instance, on simulated noise.
@@ -250,8 +251,12 @@ def simulate(
     return simulate_all([setting], engine)[0]
 
 
+Entry = str | tuple[str, Mapping[str, Any]]
+"""A policy of a league, alone or with options of its own."""
+
+
 def compare(
-    policies: Iterable[str] = ("dp-se", "dp-ucb", "se", "ucb"),
+    policies: Iterable[Entry] = ("dp-se", "dp-ucb", "se", "ucb"),
     instance: str | Instance | Iterable[Any] = "C2",
     horizon: float = HORIZON,
     runs: int = RUNS,
@@ -259,10 +264,13 @@ def compare(
     *,
     arms: int = 5,
     checkpoints: Iterable[float] | None = None,
-    engine: Engine | None = None,
+    engine: Engine | str | None = None,
     **options: Any,
 ) -> Results:
-    """A league of policies on one instance; an option goes to each policy that has it, such as `epsilon`."""
+    """A league of policies on one instance; an option goes to each policy that has it, such as `epsilon`.
+
+    A policy may bring options of its own: `["dp-se", "dp-ucb", ("dp-ucb", {"preset": "thesis"})]`.
+    """
     common = {
         "instance": instances.instance(instance, arms),
         "horizon": horizon,
@@ -274,13 +282,17 @@ def compare(
     return simulate_all(league(names, options, common), engine)
 
 
-def league(policies: Sequence[str], options: Mapping[str, Any], common: Mapping[str, Any]) -> list[Setting]:
+def league(policies: Sequence[Entry], options: Mapping[str, Any], common: Mapping[str, Any]) -> list[Setting]:
     """A setting for each policy; an option goes to each that has it, and to one at least."""
+    if not policies:
+        raise ArgumentError("policies must name at least one policy, got none")
+    entries = [(entry, {}) if isinstance(entry, str) else entry for entry in policies]
     settings = [
-        Setting.of(policy, **common, **{name: options[name] for name in options if accepts(policy, name)})
-        for policy in policies
+        Setting.of(policy, **common, **{**{name: options[name] for name in options if accepts(policy, name)}, **own})
+        for policy, own in entries
     ]
+    names = [policy for policy, _ in entries]
     for name, value in options.items():
-        if not any(accepts(policy, name) for policy in policies):
-            raise ArgumentError(f"none of {', '.join(policies)} has an option {name!r}, got {name}={value!r}")
+        if not any(accepts(policy, name) for policy in names):
+            raise ArgumentError(f"none of {', '.join(names)} has an option {name!r}, got {name}={value!r}")
     return settings

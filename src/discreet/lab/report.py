@@ -51,8 +51,8 @@ SECTIONS = {
 }
 
 FORMS = {
-    "event-level": "The default: trees at epsilon, relaxation ln(T)^2 ln(K T ln T/gamma)/epsilon, as the paper says in "
-    "words. One reward is hidden.",
+    "event-level": "The default, which fits what the paper says of its baseline: trees at epsilon, and a relaxation of "
+    "ln(T)^2 ln(K T ln T/gamma)/epsilon. One reward is hidden.",
     "mishra-thakurta-2015": "As published: trees at epsilon/K and K times the relaxation, since a step's whole row of "
     "potential rewards is hidden.",
     "thesis": "A. Azize's: exploration sqrt(2 ln(2/gamma)/n), relaxation sqrt(8) ln(T)^1.5 ln(2/gamma)/epsilon. One "

@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -121,6 +122,12 @@ def test_the_summary_is_what_numpy_says(example):
 def test_an_interval_has_only_possible_regrets():
     row = by_hand([[0, 100, 0], [100, 0, 0]]).statistics()  # regrets of 0 and 50 of 50 that are possible
     assert (row["low"], row["high"]) == (0.0, 50.0)
+
+
+def test_without_scipy_there_is_no_interval_but_all_else(example, monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    assert "interval" not in str(example)
+    assert example.statistics()["mean"] > 0
 
 
 def test_a_single_simulation_loads_as_itself(tmp_path, several):

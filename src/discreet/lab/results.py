@@ -93,9 +93,10 @@ class Simulation(Tabular):
 
     def __str__(self) -> str:
         found = self.statistics()
+        between = f" (95 % interval {found['low']:,.0f} to {found['high']:,.0f})" if found["low"] >= 0 else ""
         return (
-            f"{self.setting.label}: mean regret {found['mean']:,.0f} (95 % interval {found['low']:,.0f} to "
-            f"{found['high']:,.0f}), {found['runs']} runs, {found['failures']} failed"
+            f"{self.setting.label}: mean regret {found['mean']:,.0f}{between}, {found['runs']} "
+            f"{'run' if found['runs'] == 1 else 'runs'}, {found['failures']} failed"
         )
 
     __repr__ = __str__
@@ -244,14 +245,16 @@ def join(parts: Sequence[Simulation], setting: Setting) -> Simulation:
 
 
 def interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Student's 95 % interval for the mean; a single value has none (NaN).
+    """Student's 95 % interval for the mean; a single value has none (NaN), and nothing has without scipy.
 
     >>> [round(bound, 3) for bound in interval(np.array([1.0, 2.0, 3.0]))]
     [-0.484, 4.484]
     """
-    from scipy.special import stdtrit  # noqa: PLC0415
-
     mean = float(values.mean())
+    try:
+        from scipy.special import stdtrit  # noqa: PLC0415
+    except ImportError:
+        return np.nan, np.nan
     if len(values) == 1:
         return np.nan, np.nan
     half = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))

@@ -156,7 +156,7 @@ def test_the_interval_is_students(values):
 def test_a_single_run_has_no_interval(several):
     assert np.isnan(interval(np.array([3.0]))).all()
     assert np.isnan(several[2].statistics()["high"])
-    assert "1 runs" in str(several[2])
+    assert ", 1 run, " in str(several[2])
 
 
 def test_bands_are_the_quantiles_at_each_checkpoint(example):

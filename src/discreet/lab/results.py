@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,11 +30,12 @@ FORMAT = 1
 ARRAYS = ("regret", "best_pulls", "pulls", "dropped")
 
 
-class Tabular:
+class Tabular(ABC):
     """What one simulation and several have in common: tables, a figure and a file."""
 
+    @abstractmethod
     def __iter__(self) -> Iterator[Simulation]:
-        raise NotImplementedError
+        """The simulations, in order."""
 
     def to_pandas(self) -> pd.DataFrame:
         """The curves as a tidy table: a row for each run and checkpoint."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Sequence
 
 FAILED, INTERRUPTED = 1, 130
@@ -20,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: the command line needs {missing_package(error)}: pip install 'discreet[lab]'", file=sys.stderr)
         return FAILED
     code = run(sys.argv[1:] if arguments is None else arguments)
-    if code == INTERRUPTED and arguments is None:
+    if code == INTERRUPTED and arguments is None and threading.active_count() > 1:
         # Threads inside a compiled kernel cannot be stopped, and Python would wait for them.
         sys.stdout.flush()
         sys.stderr.flush()

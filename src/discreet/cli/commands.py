@@ -40,10 +40,9 @@ from discreet.lab.engines import make_engine
 from discreet.lab.evaluation import Evaluation
 from discreet.lab.results import Results
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
-from discreet.lab.simulate import league
+from discreet.lab.simulate import LEAGUE, league
 
 FOLDER = Path("reproduction")
-LEAGUE = ("dp-se", "dp-ucb", "se", "ucb")
 PICTURES = (".png", ".pdf", ".svg")
 
 app = typer.Typer(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -99,17 +98,6 @@ def check_writable(path: Path | None) -> None:
     folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise PermissionError(None, f"cannot be written: {folder} is not a folder that one can write to", str(path))
-
-
-def number(value: float) -> str:
-    """A figure as short as it is readable.
-
-    >>> number(4829.6), number(0.1234), number(float("nan"))
-    ('4,830', '0.123', '-')
-    """
-    if math.isnan(value):
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 100 or value == 0 else f"{value:.3g}"
 
 
 def counted(count: int, what: str) -> str:

@@ -13,8 +13,10 @@ from rich.text import Text
 
 from discreet.algorithm import Algorithm
 from discreet.cli.arguments import first_sentence
-from discreet.cli.console import Column, fitting_table, number, output, plain_table
+from discreet.cli.console import Column, fitting_table, output, plain_table
 from discreet.lab.results import NEVER, Results, Simulation
+from discreet.lab.setting import with_options
+from discreet.lab.tables import number
 from discreet.registry import TABLES
 
 QUANTILE_HEADINGS = {"q05": "5 %", "q25": "25 %", "median": "median", "q75": "75 %", "q95": "95 %"}
@@ -33,7 +35,7 @@ def league_table(results: Results) -> Table:
     """A row for each policy, in the order given."""
     promised = [one.setting.build().privacy.epsilon for one in results]
     columns: list[Column] = [
-        ("policy", [variant(one) for one in results]),
+        ("policy", [with_options(one.setting.policy, one.setting.other_options) for one in results]),
         ("private", ["no" if math.isinf(epsilon) else f"yes, {epsilon:g}" for epsilon in promised]),
         *regret_columns(results),
         ("s/run", [f"{one.seconds / one.setting.runs:.2g}" for one in results]),
@@ -59,12 +61,6 @@ def regret_columns(results: Sequence[Simulation]) -> list[Column]:
 def interval(row: dict[str, Any]) -> str:
     """Both ends of the mean's interval."""
     return f"{number(row['low'])} to {number(row['high'])}"
-
-
-def variant(simulation: Simulation) -> str:
-    """The policy with its options, but for epsilon, which has its own column."""
-    options = [f"{name}={value}" for name, value in simulation.setting.options if name != "epsilon"]
-    return f"{simulation.setting.policy}({', '.join(options)})" if options else simulation.setting.policy
 
 
 def arms_table(simulation: Simulation) -> Table:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+from discreet.bandits.dp_ucb import PRESETS
 from discreet.errors import ArgumentError
 from discreet.lab.engines import Engine
 from discreet.lab.results import Results, Simulation
-from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
+from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import simulate_all
 from discreet.lab.store import Store
 
-DEFAULT_ARMS = 5
-PRESETS = ("event-level", "mishra-thakurta-2015", "thesis")
 CLAIM = 5.0
 """The paper: "in all settings we tested, we outperform DP-UCB by at least 5 times"."""
 
@@ -40,20 +40,19 @@ class Evaluation:
     """A second number of arms to sweep the constant at, and its epsilon."""
 
     def __post_init__(self) -> None:
-        needed = {DEFAULT_ARMS, *(arms for arms, _ in self.sweeps())}
+        needed = {ARMS, *(arms for arms, _ in self.sweeps())}
         if not needed <= set(self.arms):
             raise ArgumentError(f"arms must hold {', '.join(map(str, sorted(needed)))}, got {self.arms}")
 
     @classmethod
     def quick(cls, **changes: Any) -> Evaluation:
         """A small one: the paper's horizon, with few runs and five arms only."""
-        small: dict[str, Any] = {"runs": 3, "arms": (DEFAULT_ARMS,), "constants": (3, 8, 50), "wide_sweep": None}
+        small: dict[str, Any] = {"runs": 3, "arms": (ARMS,), "constants": (3, 8, 50), "wide_sweep": None}
         return cls(**{**small, **changes})
 
     def setting(self, policy: str, name: str, arms: int, **options: Any) -> Setting:
         """One setting of this evaluation."""
-        common: dict[str, Any] = {"horizon": self.horizon, "runs": self.runs, "seed": self.seed}
-        return Setting.of(policy, name, arms=arms, **common, **options)
+        return _setting(self, policy, name, arms, tuple(options.items()))
 
     def dp_se(self, name: str, arms: int, epsilon: float) -> Setting:
         """The paper's algorithm."""
@@ -78,7 +77,7 @@ class Evaluation:
 
     def sweeps(self) -> list[tuple[int, float]]:
         """The numbers of arms and epsilons at which the constant is swept."""
-        return [(DEFAULT_ARMS, epsilon) for epsilon in self.epsilons] + ([self.wide_sweep] if self.wide_sweep else [])
+        return [(ARMS, epsilon) for epsilon in self.epsilons] + ([self.wide_sweep] if self.wide_sweep else [])
 
     def settings(self) -> list[Setting]:
         """Everything, the slowest first so that no worker waits for another at the end."""
@@ -96,7 +95,7 @@ class Evaluation:
             for name in self.instances
         ]
         every += [
-            self.dp_ucb(name, DEFAULT_ARMS, epsilon, preset)
+            self.dp_ucb(name, ARMS, epsilon, preset)
             for preset in PRESETS[1:]
             for name in self.instances
             for epsilon in self.epsilons
@@ -118,6 +117,15 @@ class Evaluation:
         """Simulate everything that the store does not have yet."""
         settings = self.settings()
         return Findings(self, simulate_all(settings, engine, store=store, on_progress=on_progress))
+
+
+@cache
+def _setting(
+    evaluation: Evaluation, policy: str, name: str, arms: int, options: tuple[tuple[str, Any], ...]
+) -> Setting:
+    """Built once: pictures and tables look every setting up many times, and building one builds its policy."""
+    common: dict[str, Any] = {"horizon": evaluation.horizon, "runs": evaluation.runs, "seed": evaluation.seed}
+    return Setting.of(policy, name, arms=arms, **common, **dict(options))
 
 
 class Findings:

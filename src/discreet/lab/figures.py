@@ -10,6 +10,7 @@ import base64
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,14 +173,19 @@ def shared_legend(figure: Figure, axes: Sequence[Axes], columns: int) -> None:
 def plot_curves(simulations: Sequence[Simulation], ax: Axes | None = None, *, log: bool = False) -> Axes:
     """Mean regret against pulls for a few simulations, on the given axes or on new ones."""
     several = len({one.setting.instance.name for one in simulations}) > 1
-    lines, free = [], [colour for colour in PALETTE if colour not in COLOURS.values()]
-    taken: dict[str, int] = {}
-    for one in simulations:
-        policy = one.setting.policy
-        colour = COLOURS.get(policy) or free[sum(name not in COLOURS for name in taken if name != policy) % len(free)]
-        taken[policy] = taken.get(policy, -1) + 1  # a policy has one colour, and its variants differ in style
-        text = one.setting.label if several else one.setting.variant
-        lines.append(curve(one, text, colour, STYLES[taken[policy] % len(STYLES)]))
+    others = (one.setting.policy for one in simulations if one.setting.policy not in COLOURS)
+    free = (colour for colour in PALETTE if colour not in COLOURS.values())
+    colours = {**COLOURS, **dict(zip(dict.fromkeys(others), cycle(free), strict=False))}
+    styles = {policy: cycle(STYLES) for policy in colours}  # variants of a policy differ in style
+    lines = [
+        curve(
+            one,
+            one.setting.label if several else one.setting.variant,
+            colours[one.setting.policy],
+            next(styles[one.setting.policy]),
+        )
+        for one in simulations
+    ]
     setting = simulations[0].setting
     title = "" if several else f"{shortened(setting.instance.name)}, K = {len(setting.instance)}"
     panel = Panel(title, lines, x_log=log, y_log=log)

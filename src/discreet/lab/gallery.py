@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.lab.evaluation import CLAIM, DEFAULT_ARMS, PRESETS, Findings
+from discreet.bandits.dp_ucb import PRESETS
+from discreet.lab.evaluation import CLAIM, Findings
 from discreet.lab.figures import (
     AMBER,
     BLACK,
     BLUE,
+    COLOURS,
     GREEN,
     GREY,
     MARKERS,
@@ -24,6 +26,7 @@ from discreet.lab.figures import (
     curve,
 )
 from discreet.lab.results import Simulation
+from discreet.lab.setting import ARMS
 from discreet.theory import regret_lower_bound
 
 PRESET_COLOURS = dict(zip(PRESETS, (ORANGE, PINK, AMBER), strict=True))
@@ -55,12 +58,12 @@ def every_picture(found: Findings) -> list[Picture]:
 
 def epsilon_picture(found: Findings, name: str, pairs: Sequence[Sequence[float]], log: bool) -> Picture:
     """Five arms, a panel for two epsilons each: the paper's first four figures."""
-    drawn = [drawing(found, name, DEFAULT_ARMS, pair, log=log) for pair in pairs]
+    drawn = [drawing(found, name, ARMS, pair, log=log) for pair in pairs]
     panels = [panel for panel, _ in drawn]
     return Picture(
         f"{'log' if log else 'paper'}-epsilon-{name}",
-        f"{name}, K = {DEFAULT_ARMS}" + (", logarithmic axes" if log else ""),
-        caption(name, f"{DEFAULT_ARMS} arms, two epsilons a panel", found, log),
+        f"{name}, K = {ARMS}" + (", logarithmic axes" if log else ""),
+        caption(name, f"{ARMS} arms, two epsilons a panel", found, log),
         panels,
         simulations=unique([one for _, shown in drawn for one in shown]),
     )
@@ -153,21 +156,21 @@ def against_epsilon(found: Findings) -> Picture:
     for name in wanted.instances:
         lines = []
         for preset, marker in zip(PRESETS, MARKERS, strict=False):
-            row = [found.dp_ucb(name, DEFAULT_ARMS, epsilon, preset) for epsilon in wanted.epsilons]
+            row = [found.dp_ucb(name, ARMS, epsilon, preset) for epsilon in wanted.epsilons]
             lines.append(finals(f"DP-UCB, {preset}", wanted.epsilons, row, PRESET_COLOURS[preset], marker))
             shown += row
-        row = [found.dp_se(name, DEFAULT_ARMS, epsilon) for epsilon in wanted.epsilons]
+        row = [found.dp_se(name, ARMS, epsilon) for epsilon in wanted.epsilons]
         lines.append(finals("DP-SE", wanted.epsilons, row, BLUE, MARKERS[3]))
         shown += row
         means = row[0].setting.instance.means.tolist()
-        lines += [flat(found.plain(p, name, DEFAULT_ARMS), wanted.epsilons, p) for p in ("se", "ucb")]
+        lines += [flat(found.plain(p, name, ARMS), wanted.epsilons, p) for p in ("se", "ucb")]
         bound = [regret_lower_bound(means, wanted.horizon, epsilon) for epsilon in wanted.epsilons]
         lines.append(Line("lower bound", wanted.epsilons, bound, BLACK, "-", width=0.9))
         ticks = [(epsilon, f"{epsilon:g}") for epsilon in wanted.epsilons]
         panels.append(Panel(name, lines, x_label="ε", y_label=FINAL, x_log=True, y_log=True, ticks=ticks))
     return Picture(
         "against-epsilon",
-        f"Final regret against ε, K = {DEFAULT_ARMS}",
+        f"Final regret against ε, K = {ARMS}",
         f"Mean final pseudo-regret after {wanted.horizon:,} pulls; bands reach from the 5 % to the 95 % quantile. "
         "Three forms of DP-UCB: they differ in a constant, and in which neighbours are hidden.",
         panels,
@@ -218,8 +221,7 @@ def finals(text: str, x: Sequence[float], row: Sequence[Simulation], colour: str
 
 def flat(one: Simulation, x: Sequence[float], policy: str) -> Line:
     """A policy that knows no epsilon."""
-    colour = GREEN if policy == "se" else AMBER
-    return Line(f"{policy.upper()} (not private)", x, [one.mean] * len(x), colour, "--")
+    return Line(f"{policy.upper()} (not private)", x, [one.mean] * len(x), COLOURS[policy], "--")
 
 
 def sweep_picture(found: Findings, arms: int, epsilons: Sequence[float]) -> Picture:

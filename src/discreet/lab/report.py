@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from discreet import _version
+from discreet.bandits.dp_ucb import PRESETS
 from discreet.lab.engines import Engine, make_engine
-from discreet.lab.evaluation import CLAIM, DEFAULT_ARMS, PRESETS, Evaluation, Findings, smallest_constant
+from discreet.lab.evaluation import CLAIM, Evaluation, Findings, smallest_constant
 from discreet.lab.figures import Picture, write_picture
 from discreet.lab.gallery import every_picture
 from discreet.lab.results import Simulation
-from discreet.lab.tables import TABLES, write_tables
+from discreet.lab.setting import ARMS
+from discreet.lab.tables import TABLES, number, write_tables
 
 PACKAGES = ("numpy", "opendp", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
 SECTIONS = {
@@ -141,7 +143,7 @@ def render(found: Findings, pictures: list[Picture], images: dict[str, str], sec
         threshold=CLAIM,
         tables=TABLES,
         preview=found.evaluation.runs < ENOUGH,
-        default_arms=DEFAULT_ARMS,
+        default_arms=ARMS,
     )
 
 
@@ -151,7 +153,7 @@ def render(found: Findings, pictures: list[Picture], images: dict[str, str], sec
 def headlines(found: Findings) -> list[str]:
     """The findings in a few sentences, all computed."""
     said = [claim_sentence(found, PRESETS[0], found.paper_settings())]
-    five = [one for one in found.paper_settings() if one[1] == DEFAULT_ARMS]
+    five = [one for one in found.paper_settings() if one[1] == ARMS]
     said += [claim_sentence(found, preset, five) for preset in PRESETS[1:]]
     said.append(sweep_sentence(found))
     main = [
@@ -183,10 +185,10 @@ def claim_sentence(found: Findings, preset: str, settings: list[tuple[str, int, 
 
 def sweep_sentence(found: Findings) -> str:
     """What a tuned constant would do."""
-    cells = sweep_cells(found)
-    clean = [c for c in found.evaluation.constants if all(c not in cell["stuck"] for cell in cells)]
     if found.evaluation.runs < ENOUGH:
         return f"Only {found.evaluation.runs} runs of each setting: too few to say which constants lose runs."
+    cells = sweep_cells(found)
+    clean = [c for c in found.evaluation.constants if all(c not in cell["stuck"] for cell in cells)]
     if not clean:
         return "Every constant of the sweep lost some runs of DP-UCB on a wrong arm."
     best = clean[0]
@@ -225,7 +227,7 @@ def claim_tables(found: Findings) -> list[dict[str, Any]]:
     wanted = found.evaluation
     tables = []
     for preset in PRESETS:
-        sizes = wanted.arms if preset == PRESETS[0] else (DEFAULT_ARMS,)
+        sizes = wanted.arms if preset == PRESETS[0] else (ARMS,)
         rows = [
             {"instance": name, "arms": arms, "ratios": [found.ratio(name, arms, e, preset) for e in wanted.epsilons]}
             for arms in sizes
@@ -252,9 +254,9 @@ def schedule(evaluation: Evaluation) -> list[dict[str, Any]]:
     for epoch in range(1, 6):
         cells = []
         for epsilon in evaluation.epsilons:
-            policy: Any = evaluation.dp_se(evaluation.instances[0], DEFAULT_ARMS, epsilon).build()
-            length = policy.epoch_length(epoch, DEFAULT_ARMS)
-            cells.append((int(np.ceil(length)), policy.threshold(epoch, DEFAULT_ARMS)))
+            policy: Any = evaluation.dp_se(evaluation.instances[0], ARMS, epsilon).build()
+            length = policy.epoch_length(epoch, ARMS)
+            cells.append((int(np.ceil(length)), policy.threshold(epoch, ARMS)))
         rows.append({"epoch": epoch, "cells": cells})
     return rows
 
@@ -286,8 +288,7 @@ def row(one: Simulation) -> dict[str, Any]:
     """A simulation as a row of a table."""
     options = [
         f"{name} = {value:.4g}" if isinstance(value, float) else str(value)
-        for name, value in one.setting.options
-        if name != "epsilon"
+        for name, value in one.setting.other_options.items()
     ]
     return {
         "policy": ", ".join([one.setting.policy, *options]),
@@ -296,14 +297,3 @@ def row(one: Simulation) -> dict[str, Any]:
         "epsilon": one.setting.epsilon,
         **one.statistics(),
     }
-
-
-def number(value: float | None) -> str:
-    """A number for a table.
-
-    >>> number(12345.6), number(3.14159), number(None)
-    ('12,346', '3.14', '-')
-    """
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,15 +39,17 @@ class Tabular(ABC):
 
     def to_pandas(self) -> pd.DataFrame:
         """The curves as a tidy table: a row for each run and checkpoint."""
-        import pandas as pd  # noqa: PLC0415  (with matplotlib, half a second: only for those who ask)
-
-        return pd.concat([pd.DataFrame(one.curve_columns()) for one in self], ignore_index=True)
+        return self.stacked(Simulation.curve_columns)
 
     def runs_to_pandas(self) -> pd.DataFrame:
         """The ends as a tidy table: a row for each run, with the pulls of every arm and when it was dropped."""
-        import pandas as pd  # noqa: PLC0415
+        return self.stacked(lambda one: {**one.run_columns(), **one.arm_columns()})
 
-        return pd.concat([pd.DataFrame(one.run_columns()) for one in self], ignore_index=True)
+    def stacked(self, columns: Callable[[Simulation], dict[str, Any]]) -> pd.DataFrame:
+        """A table of the same columns from each simulation, below each other."""
+        import pandas as pd  # noqa: PLC0415  (with matplotlib, half a second: only for those who ask)
+
+        return pd.concat([pd.DataFrame(columns(one)) for one in self], ignore_index=True)
 
     def summary(self) -> pd.DataFrame:
         """A row for each setting: mean final regret, its 95 % interval, quantiles, the worst run, and failures."""
@@ -147,11 +149,10 @@ class Simulation(Tabular):
 
     def description(self) -> dict[str, Any]:
         """The setting in columns."""
-        options = {name: value for name, value in self.setting.options if name != "epsilon"}
         return {
             "policy": self.setting.policy,
             "epsilon": np.nan if self.setting.epsilon is None else self.setting.epsilon,
-            "options": json.dumps(options),
+            "options": json.dumps(self.setting.other_options),
             "instance": self.setting.instance.name,
             "arms": len(self.setting.instance),
             "horizon": self.setting.horizon,
@@ -171,13 +172,18 @@ class Simulation(Tabular):
 
     def run_columns(self) -> dict[str, Any]:
         """Columns of a row for each run."""
-        arms = range(self.pulls.shape[1])
         return {
             **self.description(),
             "run": np.arange(len(self.final)),
             "regret": self.final,
             "failed": self.failed,
             "best_pulls": self.best_pulls[:, -1],
+        }
+
+    def arm_columns(self) -> dict[str, Any]:
+        """Columns for each arm of a row for each run."""
+        arms = range(self.pulls.shape[1])
+        return {
             **{f"pulls_{arm}": self.pulls[:, arm] for arm in arms},
             **{f"dropped_{arm}": self.dropped[:, arm] for arm in arms},
         }

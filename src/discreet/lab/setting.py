@@ -20,7 +20,7 @@ from discreet.lab.instances import Instance
 from discreet.noise import Noise, SimulatedNoise
 from discreet.registry import POLICIES, make_policy
 
-RUNS, SEED, HORIZON = 30, 2019, 50_000_000
+ARMS, RUNS, SEED, HORIZON = 5, 30, 2019, 50_000_000  # the paper's defaults, and a seed
 MARKS = 100  # checkpoints of each kind, evenly spaced and log-spaced
 RESERVED = ("arms", "horizon", "noise")
 
@@ -49,7 +49,7 @@ class Setting:
         instance: str | Instance | Iterable[Any],
         *,
         horizon: float = HORIZON,
-        arms: int = 5,
+        arms: int = ARMS,
         runs: int = RUNS,
         seed: int = SEED,
         checkpoints: Iterable[float] | None = None,
@@ -99,10 +99,14 @@ class Setting:
         return dict(self.options).get("epsilon")
 
     @property
+    def other_options(self) -> dict[str, Any]:
+        """All options but epsilon, which tables show in a column of its own."""
+        return {name: value for name, value in self.options if name != "epsilon"}
+
+    @property
     def variant(self) -> str:
         """The policy with its options."""
-        inside = ", ".join(f"{name}={value}" for name, value in self.options)
-        return f"{self.policy}({inside})" if inside else self.policy
+        return with_options(self.policy, dict(self.options))
 
     @property
     def label(self) -> str:
@@ -149,6 +153,16 @@ class Setting:
     def with_(self, **changes: Any) -> Self:
         """The same with some fields changed."""
         return replace(self, **changes)
+
+
+def with_options(policy: str, options: Mapping[str, Any]) -> str:
+    """A policy with some options, for a person.
+
+    >>> with_options("dp-se", {"epsilon": 0.5}), with_options("se", {})
+    ('dp-se(epsilon=0.5)', 'se')
+    """
+    inside = ", ".join(f"{name}={value}" for name, value in options.items())
+    return f"{policy}({inside})" if inside else policy
 
 
 def parameters(policy: str) -> Mapping[str, inspect.Parameter]:

@@ -24,7 +24,7 @@ from discreet.lab.engines import Engine, Serial, make_engine
 from discreet.lab.fast import find_kernel
 from discreet.lab.instances import Instance
 from discreet.lab.results import NEVER, Results, Simulation, join
-from discreet.lab.setting import HORIZON, RUNS, SEED, Setting, accepts
+from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting, accepts
 from discreet.lab.store import Store
 from discreet.noise import SimulatedNoise
 from discreet.privacy import Arm
@@ -231,7 +231,7 @@ def simulate(
     runs: int = RUNS,
     seed: int = SEED,
     *,
-    arms: int = 5,
+    arms: int = ARMS,
     checkpoints: Iterable[float] | None = None,
     engine: Engine | str | None = None,
     **options: Any,
@@ -253,16 +253,17 @@ def simulate(
 
 Entry = str | tuple[str, Mapping[str, Any]]
 """A policy of a league, alone or with options of its own."""
+LEAGUE = ("dp-se", "dp-ucb", "se", "ucb")
 
 
 def compare(
-    policies: Iterable[Entry] = ("dp-se", "dp-ucb", "se", "ucb"),
+    policies: Iterable[Entry] = LEAGUE,
     instance: str | Instance | Iterable[Any] = "C2",
     horizon: float = HORIZON,
     runs: int = RUNS,
     seed: int = SEED,
     *,
-    arms: int = 5,
+    arms: int = ARMS,
     checkpoints: Iterable[float] | None = None,
     engine: Engine | str | None = None,
     **options: Any,

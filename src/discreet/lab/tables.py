@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from discreet.lab.results import QUANTILES, Results
-
-if TYPE_CHECKING:
-    import pandas as pd
+from discreet.lab.results import QUANTILES, Results, Simulation
 
 TABLES = {
     "settings": "a row for each setting: mean final regret, 95 % interval (low, high), quantiles, worst, failures",
@@ -21,69 +19,48 @@ TABLES = {
 """What each table holds; all begin with the setting: policy, epsilon, other options, instance, arms, horizon, seed."""
 
 
-def curves_table(results: Results) -> pd.DataFrame:
-    """A row for each setting and checkpoint: mean and quantiles of the regret, and mean pulls of the best arm."""
-    import pandas as pd  # noqa: PLC0415
-
-    frames = [
-        pd.DataFrame(
-            {
-                **one.description(),
-                "time": np.array(one.setting.checkpoints),
-                **{f"regret_{name}": one.bands[name] for name in ("mean", *QUANTILES)},
-                "best_pulls_mean": one.best_pulls.mean(axis=0),
-            }
-        )
-        for one in results
-    ]
-    return pd.concat(frames, ignore_index=True)
+def band_columns(one: Simulation) -> dict[str, Any]:
+    """Columns of a row for each checkpoint."""
+    return {
+        **one.description(),
+        "time": np.array(one.setting.checkpoints),
+        **{f"regret_{name}": one.bands[name] for name in ("mean", *QUANTILES)},
+        "best_pulls_mean": one.best_pulls.mean(axis=0),
+    }
 
 
-def runs_table(results: Results) -> pd.DataFrame:
-    """A row for each run: its final regret, and whether it failed."""
-    import pandas as pd  # noqa: PLC0415
-
-    frames = [
-        pd.DataFrame(
-            {
-                **one.description(),
-                "run": np.arange(len(one.final)),
-                "regret": one.final,
-                "best_pulls": one.best_pulls[:, -1],
-                "failed": one.failed,
-            }
-        )
-        for one in results
-    ]
-    return pd.concat(frames, ignore_index=True)
-
-
-def arms_table(results: Results) -> pd.DataFrame:
-    """A row for each run and arm: how often it was pulled, and after how many pulls it was dropped (-1: never)."""
-    import pandas as pd  # noqa: PLC0415
-
-    frames = []
-    for one in results:
-        runs, arms = one.pulls.shape
-        columns = {
-            **one.description(),
-            "run": np.repeat(np.arange(runs), arms),
-            "arm": np.tile(np.arange(arms), runs),
-            "mean": np.tile(one.setting.instance.means, runs),
-            "pulls": one.pulls.ravel(),
-            "dropped": one.dropped.ravel(),
-        }
-        frames.append(pd.DataFrame(columns))
-    return pd.concat(frames, ignore_index=True)
+def columns_of_arms(one: Simulation) -> dict[str, Any]:
+    """Columns of a row for each run and arm."""
+    runs, arms = one.pulls.shape
+    return {
+        **one.description(),
+        "run": np.repeat(np.arange(runs), arms),
+        "arm": np.tile(np.arange(arms), runs),
+        "mean": np.tile(one.setting.instance.means, runs),
+        "pulls": one.pulls.ravel(),
+        "dropped": one.dropped.ravel(),
+    }
 
 
 def write_tables(results: Results, folder: Path) -> list[Path]:
     """All tables, each as CSV and as Parquet."""
     folder.mkdir(parents=True, exist_ok=True)
-    tables = (results.summary(), runs_table(results), arms_table(results), curves_table(results))
+    stacked = map(results.stacked, (Simulation.run_columns, columns_of_arms, band_columns))
+    tables = (results.summary(), *stacked)
     written = []
     for name, table in zip(TABLES, tables, strict=True):
         written += [folder / f"{name}.csv", folder / f"{name}.parquet"]
         table.to_csv(written[-2], index=False, float_format="%.10g")
         table.to_parquet(written[-1], index=False)
     return written
+
+
+def number(value: float) -> str:
+    """A figure as short as it is readable.
+
+    >>> number(4829.6), number(0.1234), number(float("nan"))
+    ('4,830', '0.123', '-')
+    """
+    if math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 or value == 0 else f"{value:.3g}"

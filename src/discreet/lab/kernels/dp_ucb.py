@@ -101,7 +101,7 @@ def run_of_pulls(state, path, limit, total, pulls, relaxation, rival, spread, sc
         done += 1
         n = pulls + done
         noise = add_node(path, n, laplace(state, scale))
-        if done == most or not total + noise + relaxation + spread * math.sqrt(n) - rival * n > 1e-9 * n:
+        if done == most or not total + noise + relaxation + spread * math.sqrt(n) - rival * n > _ROUNDING * n:
             return total, noise, done
 
 
@@ -129,7 +129,7 @@ def lazy(chances, horizon, state, checkpoints, scale, relaxation, fixed):
         means[arm] = (totals[arm] + noise + relaxation) / pulls[arm]
         roots[arm] = 1 / math.sqrt(pulls[arm])
         place = note(counts, checkpoints, place, pulls, arm, time)
-        block = next_block(block, done, size)
+        block = next_block(block, done, size, 16, 4096)
     return counts
 
 
@@ -232,16 +232,9 @@ def _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, 
         means[arm] = (totals[arm] + noises[arm] + relaxation) / pulls[arm]
         roots[arm] = 1 / math.sqrt(pulls[arm])
         place = note(counts, checkpoints, place, pulls, arm, time)
-        window = next_window(window, done, most, time)
+        # Never far compared with the time: the rivals' indices grow with its logarithm.
+        window = next_block(window, done, most, _SMALLEST_WINDOW, max(time // 16, _SMALLEST_WINDOW))
     return counts
-
-
-@compiled
-def next_window(window, done, most, time):
-    """How far to bound the rivals next: twice as far after a whole window, and never far compared with the time."""
-    if done == most:
-        return max(min(2 * window, time // 16), _SMALLEST_WINDOW)
-    return max(window // 2, _SMALLEST_WINDOW) if done < most // 4 else window
 
 
 def skip_ahead(

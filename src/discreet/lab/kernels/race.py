@@ -36,11 +36,11 @@ def best_rival(means, roots, arm, spread):
 
 
 @compiled
-def next_block(block, done, size):
+def next_block(block, done, size, least, largest):
     """How far to look ahead next: further after a whole block, less far after a small part of one."""
     if done == size:
-        return min(2 * block, 4096)
-    return max(block // 2, 16) if done < size // 4 else block
+        return min(2 * block, largest)
+    return max(block // 2, least) if done < size // 4 else block
 
 
 @compiled

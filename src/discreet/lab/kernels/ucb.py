@@ -104,7 +104,7 @@ def lazy(chances, horizon, state, checkpoints):
         time += done
         means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
         place = note(counts, checkpoints, place, pulls, arm, time)
-        block = next_block(block, done, size)
+        block = next_block(block, done, size, 16, 4096)
     return counts
 
 

@@ -1,7 +1,5 @@
 """Slow statistical studies, for `make verify`: they print what they measured."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,6 +8,7 @@ import discreet
 from discreet import SimulatedNoise
 from discreet.lab import play
 from discreet.noise import private_noise
+from discreet.theory import dp_se_pull_bound
 from tests.test_noise import p_value
 from tests.test_stopping import DISTRIBUTIONS, failures
 
@@ -72,9 +71,6 @@ def test_dp_se_keeps_the_best_arm_and_its_pull_bound(epsilon):
         policy = discreet.DPBestArm(range(4), epsilon=epsilon, beta=beta, noise=SimulatedNoise([run, 3]))
         result = play(policy, means, np.random.default_rng([run, 4]))
         lost += result.best_arm != 0
-        over += any(
-            pulls > math.log(4 * math.log2(2 / gap) / beta) * (1024 / gap**2 + 96 / (epsilon * gap))
-            for pulls, gap in zip(result.pulls[1:], gaps[1:], strict=True)
-        )
+        over += (result.pulls[1:] > dp_se_pull_bound(gaps[1:], 4, epsilon, beta)).any()
     print(f"epsilon {epsilon}: best arm lost in {lost}, bound exceeded in {over} of {RUNS} runs (beta {beta})")
     assert max(lost, over) <= stats.binom.ppf(1 - 1e-6, RUNS, beta)

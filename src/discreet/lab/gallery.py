@@ -99,7 +99,7 @@ def drawing(
         means, moments = plain_ucb.setting.instance.means.tolist(), plain_ucb.setting.checkpoints
         late = [moment for moment in moments if moment >= 100]  # it speaks of long runs
         for epsilon, style in zip(epsilons, STYLES, strict=False):
-            bound = [regret_lower_bound(means, moment, epsilon) for moment in late]
+            bound = regret_lower_bound(means, late, epsilon)
             lines.append(Line(label("lower bound", epsilon), late, bound, BLACK, style, width=0.9))
     title = title or " and ".join(f"ε = {epsilon:g}" for epsilon in epsilons)
     return Panel(title, lines, x_log=log, y_log=log, y_from=1.0 if log else 0.0), shown
@@ -164,7 +164,7 @@ def against_epsilon(found: Findings) -> Picture:
         shown += row
         means = row[0].setting.instance.means.tolist()
         lines += [flat(found.plain(p, name, ARMS), wanted.epsilons, p) for p in ("se", "ucb")]
-        bound = [regret_lower_bound(means, wanted.horizon, epsilon) for epsilon in wanted.epsilons]
+        bound = regret_lower_bound(means, wanted.horizon, wanted.epsilons)
         lines.append(Line("lower bound", wanted.epsilons, bound, BLACK, "-", width=0.9))
         ticks = [(epsilon, f"{epsilon:g}") for epsilon in wanted.epsilons]
         panels.append(Panel(name, lines, x_label="ε", y_label=FINAL, x_log=True, y_log=True, ticks=ticks))

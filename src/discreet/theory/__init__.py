@@ -1,5 +1,57 @@
-"""What is possible: bounds as plain functions of numbers. Imports nothing else of this package."""
+"""What is possible: bounds as plain functions of numbers and arrays, each naming its theorem.
 
-from discreet.theory.lower_bounds import private_divergence, regret_lower_bound
+Arguments are broadcast like numpy's; one number gives one number. What lies outside of a theorem is refused. Nothing
+here imports the rest of this package but its errors.
+"""
 
-__all__ = ["private_divergence", "regret_lower_bound"]
+from discreet.theory.divergence import divergence, private_divergence
+from discreet.theory.elimination import (
+    EliminationPlan,
+    dp_se_epoch_length,
+    dp_se_last_epoch,
+    dp_se_minimax_bound,
+    dp_se_pull_bound,
+    dp_se_pulls,
+    dp_se_regret_bound,
+    dp_se_threshold,
+    plan_elimination,
+    resolvable_gap,
+)
+from discreet.theory.regret import lai_robbins_bound, minimax_lower_bound, private_regret_order, regret_lower_bound
+from discreet.theory.stopping import (
+    nonprivate_stopping_lower_bound,
+    private_stopping_lower_bound,
+    stopping_lower_bound,
+    stopping_upper_bound,
+    stopping_upper_bound_parts,
+    sure_samples,
+    two_point_lower_bound,
+    typical_samples,
+)
+
+__all__ = [
+    "EliminationPlan",
+    "divergence",
+    "dp_se_epoch_length",
+    "dp_se_last_epoch",
+    "dp_se_minimax_bound",
+    "dp_se_pull_bound",
+    "dp_se_pulls",
+    "dp_se_regret_bound",
+    "dp_se_threshold",
+    "lai_robbins_bound",
+    "minimax_lower_bound",
+    "nonprivate_stopping_lower_bound",
+    "plan_elimination",
+    "private_divergence",
+    "private_regret_order",
+    "private_stopping_lower_bound",
+    "regret_lower_bound",
+    "resolvable_gap",
+    "stopping_lower_bound",
+    "stopping_upper_bound",
+    "stopping_upper_bound_parts",
+    "sure_samples",
+    "two_point_lower_bound",
+    "typical_samples",
+]

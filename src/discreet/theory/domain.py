@@ -1,0 +1,110 @@
+"""The domains of formulas: numbers or arrays of them, every one checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ArgumentError
+
+Floats = NDArray[np.float64]
+Arguments = ParamSpec("Arguments")
+
+
+def numbers(name: str, value: Any) -> Floats:
+    """One number or an array of numbers, none of them NaN.
+
+    >>> numbers("mean", [0.5, float("nan")])
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ArgumentError: mean must be a number, got nan
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ArgumentError(f"{name} must be a number or an array of numbers, got {value!r}") from error
+    if array.dtype.kind not in "iuf":
+        raise ArgumentError(f"{name} must be a number or an array of numbers, got {value!r}")
+    array = array.astype(np.float64)
+    require(name, array, ~np.isnan(array), "a number")
+    return array
+
+
+def positive(name: str, value: Any) -> Floats:
+    """Above 0, and finite.
+
+    >>> positive("gap", [0.1, 0.0])
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ArgumentError: gap must be a finite number above 0, got 0.0
+    """
+    array = numbers(name, value)
+    return require(name, array, (array > 0) & np.isfinite(array), "a finite number above 0")
+
+
+def privacy(value: Any) -> Floats:
+    """An epsilon: above 0; infinity means no privacy."""
+    array = numbers("epsilon", value)
+    return require("epsilon", array, array > 0, "above 0 (infinity for no privacy)")
+
+
+def fraction(name: str, value: Any, below: float = 1.0) -> Floats:
+    """Strictly between 0 and 1, or 0 and another limit."""
+    array = numbers(name, value)
+    return require(name, array, (array > 0) & (array < below), f"strictly between 0 and {below:g}")
+
+
+def inside(name: str, value: Any, low: Any, high: Any) -> Floats:
+    """In a closed interval.
+
+    >>> inside("mean", 1.5, 0, 1)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.ArgumentError: mean must be in [0, 1], got 1.5
+    """
+    array = numbers(name, value)
+    bounds = f"[{low:g}, {high:g}]" if np.ndim(low) == np.ndim(high) == 0 else "its range"
+    return require(name, array, (array >= low) & (array <= high), f"in {bounds}")
+
+
+def arm_means(value: Any) -> Floats:
+    """The means of two arms or more, in the last axis, each in [0, 1]."""
+    array = inside("means", value, 0, 1)
+    if array.ndim == 0 or array.shape[-1] < 2:
+        raise ArgumentError(f"means must be a list of the means of two arms or more, got {value!r}")
+    return array
+
+
+def whole(name: str, value: Any, at_least: int = 1) -> Floats:
+    """Whole numbers, also when written as floats such as 5e7."""
+    array = numbers(name, value)
+    fits = (array >= at_least) & np.isfinite(array) & (array == np.floor(array))
+    return require(name, array, fits, f"a whole number of at least {at_least}")
+
+
+def require(name: str, array: Floats, good: Any, what: str) -> Floats:
+    """The array, if all is good; the error shows the first value that is not."""
+    fits = np.broadcast_to(good, np.broadcast_shapes(np.shape(good), array.shape))
+    if not fits.all():
+        wrong = float(np.broadcast_to(array, fits.shape)[~fits][0])
+        raise ArgumentError(f"{name} must be {what}, got {wrong!r}")
+    return array
+
+
+def vectorised(formula: Callable[Arguments, Any]) -> Callable[Arguments, Any]:
+    """A function whose result is a plain float where all its arguments were plain numbers."""
+
+    @wraps(formula)
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Any:
+        return plain(formula(*args, **kwargs))
+
+    return call
+
+
+def plain(value: Any) -> Any:
+    """An array, or the one number in it if it has no axis."""
+    return np.asarray(value).item() if np.ndim(value) == 0 else value

@@ -1,0 +1,69 @@
+"""How little regret any bandit can have, private or not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from discreet.theory.divergence import private_divergence
+from discreet.theory.domain import arm_means, positive, privacy, require, vectorised, whole
+
+
+@vectorised
+def regret_lower_bound(means: Any, horizon: Any, epsilon: Any = math.inf) -> Any:
+    """The sum over worse arms of gap / d_epsilon(mean, best mean), times ln T (Azize et al. 2025), for Bernoulli arms.
+
+    It bounds the regret of every policy that is consistent and epsilon-private, relative to ln T as T grows; at a
+    finite T a policy may lie below it. Without epsilon it is the bound of Lai and Robbins. Arms are in the last axis.
+
+    >>> round(regret_lower_bound([0.75, 0.625, 0.5, 0.375, 0.25], 5e7, 0.25))
+    317
+    >>> regret_lower_bound([0.75, 0.625, 0.5, 0.375, 0.25], 5e7, [0.1, 0.25, 0.5, 1.0]).round()
+    array([739., 317., 184., 137.])
+    """
+    means, horizon, epsilon = arm_means(means), _horizon(horizon), privacy(epsilon)
+    best = means.max(axis=-1, keepdims=True)
+    gaps = best - means
+    cost = private_divergence(means, best, epsilon[..., None])
+    return np.divide(gaps, cost, out=np.zeros(np.shape(cost)), where=gaps > 0).sum(axis=-1) * np.log(horizon)
+
+
+@vectorised
+def lai_robbins_bound(means: Any, horizon: Any) -> Any:
+    """The sum over worse arms of gap / kl(mean, best mean), times ln T (Lai and Robbins 1985), without privacy.
+
+    >>> round(lai_robbins_bound([0.75, 0.625, 0.5, 0.375, 0.25], 5e7))
+    126
+    """
+    return regret_lower_bound(means, horizon)
+
+
+@vectorised
+def private_regret_order(arms: Any, horizon: Any, epsilon: Any) -> Any:
+    """K ln T/epsilon: the order of the regret that privacy adds (Shariff and Sheffet 2018).
+
+    Their theorem has a constant in front that it does not name; here it is 1, so this is a scale and not a bound.
+    `regret_lower_bound` has its constants.
+
+    >>> round(private_regret_order(5, 5e7, 0.25))
+    355
+    """
+    return whole("arms", arms, 2) * np.log(_horizon(horizon)) / privacy(epsilon)
+
+
+@vectorised
+def minimax_lower_bound(arms: Any, horizon: Any, epsilon: Any = math.inf) -> Any:
+    """max(sqrt(T (K - 1))/27, (K - 1)/(22 epsilon)): every private policy has it on some arms (Azize, Theorem 4.15).
+
+    >>> round(minimax_lower_bound(5, 5e7, 0.25)), round(minimax_lower_bound(20, 100, 0.001))
+    (524, 864)
+    """
+    others = whole("arms", arms, 2) - 1
+    return np.maximum(np.sqrt(_horizon(horizon) * others) / 27, others / (22 * privacy(epsilon)))
+
+
+def _horizon(horizon: Any) -> Any:
+    array = positive("horizon", horizon)
+    return require("horizon", array, array >= 1, "a number of pulls of at least 1")

@@ -304,6 +304,8 @@ def test_the_regret_bounds_of_dp_se():
     expected = 1 + sum(gap * theory.dp_se_pull_bound(gap, 4, epsilon, 1 / horizon) for gap in (0.05, 0.25))
     assert theory.dp_se_regret_bound(means, horizon, epsilon) == pytest.approx(expected)
     assert theory.dp_se_regret_bound(means, 100, epsilon) == 0.25 * 100  # no policy can do worse
+    sure = 1 + sum(gap * theory.dp_se_pulls(gap, 4, epsilon, 1 / horizon) for gap in (0.05, 0.25))
+    assert theory.dp_se_sure_regret(means, horizon, epsilon) == pytest.approx(sure)
     # The minimax bound's gap balances both kinds of regret, and it grows like the root of T.
     bound = theory.dp_se_minimax_bound(4, 1e12, epsilon)
     gap = (bound - 2) / (1e12 * (2 - 1 / 4))
@@ -334,6 +336,7 @@ FUNCTIONS = {
     "dp_se_pulls": (0.1, 4, 0.5, 0.05),
     "dp_se_pull_bound": (0.1, 4, 0.5, 0.05),
     "dp_se_regret_bound": ([0.3, 0.5], 1e9, 0.5),
+    "dp_se_sure_regret": ([0.3, 0.5], 1e9, 0.5),
     "dp_se_minimax_bound": (4, 1e9, 0.5),
     "resolvable_gap": (1e6, 4, 0.5, 0.05),
 }

@@ -1,4 +1,4 @@
-"""The command line: `discreet simulate`, `compare`, `reproduce`, `policies` and `plot`.
+"""The command line: `discreet simulate`, `compare`, `reproduce`, `stop`, `plan`, `bounds`, `policies` and `plot`.
 
 It can be imported without typer and rich, so that a small installation says what is missing.
 """

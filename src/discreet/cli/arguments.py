@@ -164,6 +164,19 @@ OptionTexts = Annotated[
     list[str] | None,
     typer.Option("--option", "-O", metavar="NAME=VALUE", help="Any other option of the policy, such as beta=0.1."),
 ]
+Alpha = Annotated[
+    float, typer.Option(parser=real, metavar=NUMBER, help="How close: 0.1 is within 10% of the true mean.")
+]
+Beta = Annotated[
+    float, typer.Option(parser=real, metavar=NUMBER, help="How often it may be further off: 0.05 is once in 20 times.")
+]
+Low = Annotated[
+    float | None, typer.Option(parser=real, metavar=NUMBER, help="The smallest that a value can be, whatever the data.")
+]
+High = Annotated[float | None, typer.Option(parser=real, metavar=NUMBER, help="The largest that a value can be.")]
+Radius = Annotated[
+    float | None, typer.Option(parser=real, metavar=NUMBER, help="Instead of both: values lie in [-RADIUS, RADIUS].")
+]
 Horizon = Annotated[int, typer.Option(parser=whole, metavar=NUMBER, help="Pulls in a run; 5e7 is fine.")]
 Runs = Annotated[int, typer.Option(parser=whole, metavar=NUMBER, help="Independent runs.")]
 Seed = Annotated[

@@ -9,33 +9,68 @@ import typer
 
 from discreet import _version
 from discreet.cli.arguments import (
+    NUMBER,
     Address,
+    Alpha,
     Arms,
     ArmTexts,
+    Beta,
     Checkpoints,
     CsvFile,
     EngineName,
     Epsilon,
+    High,
     Horizon,
     InstanceName,
     Json,
+    Low,
     OptionTexts,
     OutputFile,
     PolicyName,
     PolicyNames,
+    Radius,
     Runs,
     Seed,
     Workers,
     read_entry,
     read_options,
+    real,
     whole,
 )
 from discreet.cli.console import check_writable, counted, show, show_json
 from discreet.cli.console import output as console
 from discreet.cli.reproduction import reproduce as run_evaluation
 from discreet.cli.simulation import choose_engine, problem, run_settings
+from discreet.cli.stop import (
+    RULE,
+    Clip,
+    ColumnName,
+    MaxSamples,
+    RuleEpsilon,
+    RuleName,
+    Source,
+    build_rule,
+    report,
+    run_rule,
+)
 from discreet.cli.tables import algorithms, algorithms_table, arms_table, league_table, summary_table
+from discreet.cli.theory import (
+    Gap,
+    Mean,
+    NumberOfArms,
+    Pulls,
+    bounds_data,
+    choose_plan,
+    plan_data,
+    regret_bounds,
+    sample_range,
+    show_bounds,
+    show_kinds,
+    show_plan,
+    stopping_bounds,
+)
 from discreet.errors import ArgumentError
+from discreet.lab import instances
 from discreet.lab.engines import make_engine
 from discreet.lab.evaluation import Evaluation
 from discreet.lab.results import Results
@@ -65,14 +100,14 @@ def print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="All simulations use seeded noise: what they print is marked as simulated and is not private.")
+@app.callback(epilog="`stop` uses real noise. All simulations use seeded noise: what they print is not private.")
 def start(
     context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Private sequential decisions: simulate and compare bandits under pure differential privacy."""
+    """Private sequential decisions: bandits and stopping rules under pure differential privacy."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -208,6 +243,112 @@ def reproduce(
     run_evaluation(evaluation, make_engine(engine or "threads", workers, address), output, json=json)
 
 
+@app.command(
+    epilog=examples(
+        "discreet stop clicks.csv --column clicked --epsilon 1 --alpha 0.1 --beta 0.05 --low 0 --high 1",
+        "shuf incomes.txt | discreet stop - --epsilon 0.5 --alpha 0.2 --beta 0.01 --low 0 --high 2e5 --clip --json",
+    )
+)
+def stop(
+    file: Source,
+    *,
+    rule: RuleName = RULE,
+    epsilon: RuleEpsilon = None,
+    alpha: Alpha,
+    beta: Beta,
+    low: Low = None,
+    high: High = None,
+    radius: Radius = None,
+    column: ColumnName = None,
+    max_samples: MaxSamples = None,
+    clip: Clip = False,
+    json: Json = False,
+) -> None:
+    """Give the private mean of a file or a pipe, reading only as much as that takes. The noise is real.
+
+    The range (--low and --high, or --radius) must be known without looking at the data: one taken from them leaks.
+
+    The rows must come in random order. A sorted file breaks the promise of accuracy, though not the privacy.
+
+    A sample is one value of one person (event level). A person with m rows is covered with m times epsilon.
+
+    The exit code is 3, and no mean is printed, when the data end (or --max-samples is reached) too early.
+    """
+    options = {"alpha": alpha, "beta": beta, "low": low, "high": high, "radius": radius}
+    chosen = build_rule(rule, epsilon, **options, max_samples=max_samples, clip=clip)
+    report(chosen, run_rule(chosen, file, column), json=json)
+
+
+@app.command(
+    epilog=examples(
+        "discreet plan --arms 4 --epsilon 0.5 --gap 0.05 --beta 0.05",
+        "discreet plan --arms 4 --epsilon 0.5 --pulls 1e6 --json",
+    )
+)
+def plan(
+    *,
+    arms: NumberOfArms,
+    epsilon: Annotated[float, typer.Option(parser=real, metavar=NUMBER, help="The privacy parameter.")],
+    gap: Gap = None,
+    pulls: Pulls = None,
+    beta: Beta = 0.05,
+    json: Json = False,
+) -> None:
+    """Say how many pulls DP-SE needs to find the best arm, epoch by epoch, in the worst case.
+
+    Give the smallest gap between the best arm and any other that must be told (--gap), or how many pulls there are.
+    """
+    chosen = choose_plan(arms, epsilon, gap, pulls, beta)
+    if json:
+        show_json(plan_data(chosen))
+    else:
+        show_plan(chosen)
+
+
+@app.command(
+    epilog=examples(
+        "discreet bounds --instance C2 --epsilon 0.25 --horizon 5e7",
+        "discreet bounds --mean 0.1 --alpha 0.1 --beta 0.05 --epsilon 0.5",
+        "discreet bounds --mean 0.1 --alpha 0.1 --radius 1 --epsilon 0.5 --json",
+    )
+)
+def bounds(
+    *,
+    epsilon: Annotated[float, typer.Option(parser=real, metavar=NUMBER, help="The privacy parameter.")] = 1.0,
+    instance: InstanceName = None,
+    arms: Arms = None,
+    arm: ArmTexts = None,
+    horizon: Annotated[
+        int | None, typer.Option(parser=whole, metavar=NUMBER, help="Pulls in a run.", show_default="5e7")
+    ] = None,
+    mean: Mean = None,
+    alpha: Alpha = 0.1,
+    beta: Beta = 0.05,
+    low: Low = None,
+    high: High = None,
+    radius: Radius = None,
+    json: Json = False,
+) -> None:
+    """Say what is possible: bounds on a bandit's regret, and with --mean on the samples of a stopping rule.
+
+    The samples lie in [0, 1], unless --low and --high or --radius say otherwise.
+    """
+    sections = []
+    if mean is None or any(given is not None for given in (instance, arms, arm, horizon)):
+        common = problem(instance, arm, arms, horizon=horizon or HORIZON, runs=1, seed=SEED, checkpoints=None)
+        on = instances.instance(common["instance"], common["arms"])
+        sections.append(regret_bounds(on, common["horizon"], epsilon))
+    if mean is not None:
+        ends = sample_range(low, high, radius)
+        sections.append(stopping_bounds(mean, alpha, beta, epsilon, ends=ends))
+    if json:
+        show_json({section.name: bounds_data(section) for section in sections})
+        return
+    for section in sections:
+        show_bounds(section)
+    show_kinds(sections)
+
+
 @app.command()
 def policies(json: Json = False) -> None:
     """List every policy and stopping rule with its options."""
@@ -215,7 +356,7 @@ def policies(json: Json = False) -> None:
     if json:
         show_json(rows)
         return
-    for kind, title in (("policy", "Policies"), ("stopping rule", "Stopping rules (for the library)")):
+    for kind, title in (("policy", "Policies"), ("stopping rule", "Stopping rules (for `discreet stop`)")):
         console().print(algorithms_table([row for row in rows if row["kind"] == kind], title))
         show("")
 

@@ -6,6 +6,7 @@ Rewards lie in [0, 1]. `beta` is the probability of failure, over all epochs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,11 +98,17 @@ def dp_se_regret_bound(means: Any, horizon: Any, epsilon: Any) -> Any:
     >>> round(dp_se_regret_bound([0.75, 0.625, 0.5, 0.375, 0.25], 5e7, 0.25))
     374145
     """
-    means = arm_means(means)
-    horizon, epsilon = whole("horizon", horizon, 2)[..., None], privacy(epsilon)[..., None]
-    gaps = means.max(axis=-1, keepdims=True) - means
-    pulls = np.minimum(horizon, dp_se_pull_bound(np.where(gaps > 0, gaps, 1.0), means.shape[-1], epsilon, 1 / horizon))
-    return np.minimum(1 + (gaps * pulls).sum(axis=-1), gaps.max(axis=-1) * horizon[..., 0])
+    return _expected_regret(dp_se_pull_bound, means, horizon, epsilon)
+
+
+@vectorised
+def dp_se_sure_regret(means: Any, horizon: Any, epsilon: Any) -> Any:
+    """The same with the schedule itself, `dp_se_pulls`, in place of its bound: what DP-SE guarantees on these arms.
+
+    >>> round(dp_se_sure_regret([0.75, 0.625, 0.5, 0.375, 0.25], 5e7, 0.25))
+    18232
+    """
+    return _expected_regret(dp_se_pulls, means, horizon, epsilon)
 
 
 @vectorised
@@ -213,6 +220,13 @@ def resolvable_gap(pulls: Any, arms: Any, epsilon: Any, beta: Any) -> Any:
             break
         gap = np.where(spent <= pulls, 2.0**-epoch, gap)
     return gap
+
+
+def _expected_regret(pulls: Callable[..., Any], means: Any, horizon: Any, epsilon: Any) -> Any:
+    means, horizon, epsilon = arm_means(means), whole("horizon", horizon, 2)[..., None], privacy(epsilon)[..., None]
+    gaps = means.max(axis=-1, keepdims=True) - means
+    most = np.minimum(horizon, pulls(np.where(gaps > 0, gaps, 1.0), means.shape[-1], epsilon, 1 / horizon))
+    return np.minimum(1 + (gaps * most).sum(axis=-1), gaps.max(axis=-1) * horizon[..., 0])
 
 
 def _gap(gap: Any) -> Floats:

@@ -1,0 +1,222 @@
+"""Numbers from a file or a pipe: one column, read as it arrives, and never far beyond what is asked for.
+
+No row is ever skipped. The rules are private for streams that differ in the sample of one time step; if what a row
+says decided whether it counts, changing it would move every later sample to another step, and the argument does not
+cover that. So a cell without a number in range is an error that names its line. The numbers before it come first: a
+rule that halts on them never meets it.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from io import BufferedReader
+from itertools import chain
+from pathlib import Path
+from typing import Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ArgumentError
+
+STANDARD_INPUT = "-"
+BLOCK = 1 << 14  # bytes of text in one read: some thousand numbers
+BATCH = 4096  # rows of a Parquet file at a time
+LONGEST_LINE = 1 << 20  # bytes; what has longer ones is no table
+LARGEST = sys.float_info.max
+WORDS = {"true": 1.0, "false": 0.0}
+MISSING = ("", "na", "n/a", "null", "none")  # what must not pass for a heading
+PARQUET_SUFFIXES, PARQUET_MAGIC = (".parquet", ".pq"), b"PAR1"
+
+Floats = NDArray[np.float64]
+
+
+def read_numbers(
+    source: str, column: str | None = None, low: float = -LARGEST, high: float = LARGEST
+) -> Generator[Floats]:
+    """The numbers in a column of a CSV, text or Parquet file, or of standard input (`-`), in arrays.
+
+    An array holds what has arrived: a block of a file, and of a slow pipe no more than the lines that are there.
+    """
+    wanted = Column("standard input" if source == STANDARD_INPUT else repr(source), column, low, high)
+    with open_source(source) as stream:
+        if Path(source).suffix.lower() in PARQUET_SUFFIXES or stream.peek(4).startswith(PARQUET_MAGIC):
+            yield from parquet_numbers(stream, wanted)
+        else:
+            lines = Lines(stream, wanted.source)
+            yield from as_they_arrive(text_numbers(lines, wanted), lines)
+
+
+def open_source(source: str) -> AbstractContextManager[BufferedReader]:
+    """The bytes of a file, or those of standard input, which stays open."""
+    if source != STANDARD_INPUT:
+        return open(source, "rb")
+    if sys.stdin is None:
+        raise ArgumentError("there is no standard input to read; give a file's name instead of '-'")
+    return nullcontext(cast(BufferedReader, sys.stdin.buffer))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What is read: which column of which source (None if it has only one), and where its numbers must lie."""
+
+    source: str
+    name: str | None
+    low: float
+    high: float
+
+    def place(self, names: Sequence[str]) -> int:
+        """Where the column is among all."""
+        listed = ", ".join(map(repr, names))
+        if self.name is None:
+            if len(names) != 1:
+                raise ArgumentError(f"--column must name one of the {len(names)} columns of {self.source}: {listed}")
+            return 0
+        if names.count(self.name) != 1:
+            problem = "has more than one" if self.name in names else f"has {listed or 'none'}"
+            raise ArgumentError(f"--column must name one column of {self.source}, got {self.name!r}; it {problem}")
+        return names.index(self.name)
+
+    def refusal(self, where: str, number: float | None, shown: object) -> ArgumentError:
+        """Why a cell cannot be a sample."""
+        if number is not None and abs(number) <= LARGEST:
+            return ArgumentError(
+                f"{where} of {self.source} must lie in [{self.low:.15g}, {self.high:.15g}], got {shown!r}; "
+                f"declare a range that holds whatever the data are, or use --clip"
+            )
+        return ArgumentError(
+            f"{where} of {self.source} must hold a finite number, got {shown!r}; fill it in or remove it before: "
+            f"a row skipped here would shift all later samples, which the privacy does not cover"
+        )
+
+
+# ---------------------------------------------------------------------- text
+
+
+class Lines:
+    """The lines of a stream. While some are `ready` the next one is at hand; otherwise it may have to be waited for."""
+
+    def __init__(self, stream: BufferedReader, source: str) -> None:
+        self._stream, self._source = stream, source
+        self._ready: deque[bytes] = deque()
+        self._rest = b""
+        self._number = 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next line is at hand."""
+        return bool(self._ready)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        while not self._ready:
+            self._read()
+        self._number += 1
+        try:
+            return self._ready.popleft().decode("utf-8-sig" if self._number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise ArgumentError(f"line {self._number} of {self._source} must be text in UTF-8: {error}") from error
+
+    def _read(self) -> None:
+        """Take what is there; wait only if there is nothing."""
+        block = self._stream.read1(BLOCK)
+        if not block and not self._rest:
+            raise StopIteration
+        *whole, self._rest = (self._rest + (block or b"\n")).split(b"\n")
+        self._ready.extend(line + b"\n" for line in whole)
+        if len(self._rest) > LONGEST_LINE:
+            raise ArgumentError(f"{self._source} must be a table of text or a Parquet file, got a line without an end")
+
+
+def text_numbers(lines: Lines, wanted: Column) -> Iterator[float]:
+    """The numbers of a CSV file, or of a file with one number in a line, one by one."""
+    reader = csv.reader(lines, skipinitialspace=True)
+    try:
+        first = next(reader, None)
+        if first is None:
+            return
+        headed = wanted.name is not None or len(first) > 1 or is_heading(first)
+        place = wanted.place([cell.strip() for cell in first]) if headed else 0
+        width = max(1, len(first))
+        rows: Iterator[list[str]] = reader if headed else chain([first], reader)
+        for row in rows:
+            number = read_cell(row[place]) if len(row) == width else None
+            if number is None or not wanted.low <= number <= wanted.high:
+                where = f"line {reader.line_num}"
+                if len(row) in (0, width):
+                    raise wanted.refusal(where, number, row[place] if row else "")
+                raise ArgumentError(
+                    f"{where} of {wanted.source} must have as many cells as the first line, {width}, got {len(row)}"
+                )
+            yield number
+    except csv.Error as error:
+        raise ArgumentError(f"line {reader.line_num} of {wanted.source} must be a row of CSV: {error}") from error
+
+
+def is_heading(row: Sequence[str]) -> bool:
+    """Whether a line with one cell is a name, and neither a number nor a missing one."""
+    return bool(row) and row[0].strip().lower() not in MISSING and read_cell(row[0]) is None
+
+
+def read_cell(text: str) -> float | None:
+    """The number in a cell, or None.
+
+    >>> read_cell(" 0.25"), read_cell("True"), read_cell("x")
+    (0.25, 1.0, None)
+    """
+    try:
+        return float(text)
+    except ValueError:
+        return WORDS.get(text.strip().lower())
+
+
+def as_they_arrive(numbers: Iterator[float], lines: Lines) -> Iterator[Floats]:
+    """The numbers in arrays: each is passed on before the next one has to be waited for, or turns out bad."""
+    group: list[float] = []
+    try:
+        for number in numbers:
+            group.append(number)
+            if not lines.ready:
+                yield np.array(group)
+                group.clear()
+    except ArgumentError:
+        yield np.array(group)
+        raise
+
+
+# ---------------------------------------------------------------------- Parquet
+
+
+def parquet_numbers(stream: BufferedReader, wanted: Column) -> Iterator[Floats]:
+    """The numbers in a column of a Parquet file, a batch at a time."""
+    import pyarrow  # type: ignore[import-untyped]  # noqa: PLC0415  (only Parquet needs it)
+    from pyarrow import parquet, types  # noqa: PLC0415
+
+    if not stream.seekable():
+        raise ArgumentError(f"a Parquet file must be given by its name, got it through a pipe: {wanted.source}")
+    try:
+        with parquet.ParquetFile(stream, buffer_size=BLOCK) as file:
+            names = file.schema_arrow.names
+            name = names[wanted.place(names)]
+            kind = file.schema_arrow.field(name).type
+            if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)):
+                raise ArgumentError(f"column {name!r} of {wanted.source} must hold numbers or booleans, not {kind}")
+            before = 0
+            for batch in file.iter_batches(BATCH, columns=[name]):
+                cells = batch.column(name)
+                numbers = cells.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+                good = (numbers >= wanted.low) & (numbers <= wanted.high)
+                count = numbers.size if good.all() else int(good.argmin())
+                yield numbers[:count]
+                if count < numbers.size:
+                    raise wanted.refusal(f"row {before + count + 1}", numbers[count], cells[count].as_py())
+                before += count
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ArgumentError(f"{wanted.source} must be a Parquet file: {error}") from error

@@ -22,10 +22,11 @@ from rich.table import Table
 
 import discreet
 from benchmarks.peers import PEERS, PUBLIC
-from discreet.lab import Setting, instance, play
+from discreet.lab import Bernoulli, Discrete, Setting, StoppingSetting, instance, play
 from discreet.lab.kernels import dp_ucb, ucb
 from discreet.lab.kernels.randomness import fresh_state
 from discreet.lab.simulate import run_setting
+from discreet.lab.stopping import run_rule
 from discreet.noise import private_noise
 
 
@@ -179,6 +180,26 @@ def kernels():
     return rows
 
 
+def simulated_rules(runs=1000, few=3):
+    """Whole runs of DP-NAS, which tests after every sample, by the kernel, against a few by the rule object."""
+    rows = []
+    for law in (Bernoulli(0.1), Discrete([-1, 1], [0.45, 0.55])):
+        setting = StoppingSetting.of("dp-nas", law, runs=runs, alpha=0.1, beta=0.05, epsilon=0.5)
+        run_rule(setting, range(1))  # compiles
+        seconds = best_of(3, lambda setting=setting: run_rule(setting))
+
+        def by_object(setting=setting, law=law):
+            for number in range(few):
+                rewards, noise = setting.run_seed(number).spawn(2)
+                generator, rule = np.random.default_rng(rewards), setting.make(discreet.SimulatedNoise(noise))
+                rule.run(law.sample(generator, 16_384) for _ in iter(int, 1))
+
+        ratio = seconds / runs / (best_of(1, by_object) / few)
+        what = f"DP-NAS, {runs:,} runs on {law}"
+        rows.append(Row(what, seconds, "s", "< 1", seconds < 1, "the rule object", ratio))
+    return rows
+
+
 def peers():
     """The same UCB job in other libraries, and ours over the fastest of those that a user would call."""
     ours = kernel_rate(ucb.skip_ahead, 5, HORIZON)
@@ -253,7 +274,7 @@ def main():
     parser.add_argument("--fast", action="store_true", help="leave out the whole evaluation, which takes minutes")
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
-    rows += kernels() + peers() + horizons()
+    rows += kernels() + simulated_rules() + peers() + horizons()
     if not arguments.fast:
         rows += evaluation()
     if arguments.json:

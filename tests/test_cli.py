@@ -14,6 +14,7 @@ import discreet
 from discreet.cli import commands, console, main
 from discreet.lab import Results, fast, simulate
 from discreet.lab.evaluation import Evaluation
+from discreet.lab.stopping_study import StoppingStudy
 from discreet.lab.store import Store
 
 ISSUE = shlex.split("simulate dp-se --instance C2 --arms 5 --epsilon 0.25 --horizon 5e7 --runs 30 --seed 7 --json")
@@ -277,14 +278,17 @@ def tiny(monkeypatch):
     """An evaluation of few settings, with a stand-in for its report."""
     small = {"instances": ("C2",), "arms": (5,), "epsilons": (1.0,), "constants": (3,), "wide_sweep": None}
     monkeypatch.setattr(commands, "Evaluation", partial(Evaluation, **small))
+    few = {"runs": 2, "failure_runs": 2, "means": (0.5,), "alphas": (0.9,), "epsilons": (1.0,), "betas": (0.05,)}
+    monkeypatch.setattr(commands, "StoppingStudy", partial(StoppingStudy, **few, failure_betas=(0.3,)))
 
-    def write_report(findings, folder, *, seconds, on_progress):
+    def write_report(findings, stopping, folder, *, seconds, on_progress):
         assert seconds > 0
+        assert stopping.results
         on_progress(2)
         (folder / "report.html").write_text(str(len(findings.results)))
         return folder / "report.html"
 
-    report = SimpleNamespace(steps=lambda _: 2, headlines=lambda _: ["DP-SE is better."], write_report=write_report)
+    report = SimpleNamespace(steps=lambda *_: 2, headlines=lambda *_: ["DP-SE is better."], write_report=write_report)
     monkeypatch.setitem(sys.modules, "discreet.lab.report", report)
     return Evaluation(**small, horizon=2000, runs=2)
 
@@ -312,7 +316,7 @@ def test_an_interrupted_reproduction_goes_on(run, tiny, tmp_path, monkeypatch):
         put(store, simulation)
 
     arguments = ["reproduce", "--horizon", "2000", "--runs", "2", "--output", tmp_path]
-    total = len(tiny.settings())
+    total = len(tiny.settings()) + len(commands.StoppingStudy().settings())
     monkeypatch.setattr(Store, "put", put_three)
     code, out, err = run(*arguments)
     assert (code, out) == (130, "")

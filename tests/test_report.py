@@ -12,6 +12,8 @@ from discreet.lab.engines import Serial
 from discreet.lab.evaluation import Evaluation, Findings, smallest_constant
 from discreet.lab.gallery import every_picture
 from discreet.lab.results import Results, Simulation
+from discreet.lab.stopping_gallery import every_stopping_picture
+from discreet.lab.stopping_study import StoppingStudy
 from discreet.lab.tables import write_tables
 from discreet.theory import regret_lower_bound
 
@@ -26,9 +28,25 @@ SMALL = Evaluation(
 )
 
 
+STUDY = StoppingStudy(
+    runs=10,
+    failure_runs=20,
+    means=(0.2, 0.5),
+    alphas=(0.5, 0.9),
+    epsilons=(0.005, 0.01, 1.0),
+    betas=(0.01, 0.05),
+    failure_betas=(0.05, 0.4),
+)
+
+
 @pytest.fixture(scope="module")
 def found():
     return SMALL.run()
+
+
+@pytest.fixture(scope="module")
+def stopping():
+    return STUDY.run()
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +112,7 @@ def test_the_papers_twelve_figures_have_its_panels_and_curves(found):
     for picture in paper:
         for panel in picture.panels:
             assert sorted(line.label.split(",")[0] for line in panel.lines) == ["DP-SE", "DP-SE", "DP-UCB", "DP-UCB"]
-    assert len(drawn) + 2 == report.steps(full)
+    assert len(drawn) + 5 + 2 == report.steps(full, StoppingStudy())
 
 
 def test_lines_are_the_results(found, pictures):
@@ -127,8 +145,8 @@ def test_axes_are_named_and_lines_can_be_told_apart(pictures):
             assert len(set(looks)) == len(looks)
 
 
-def test_nothing_overlaps_the_legend_or_leaves_the_picture(pictures):
-    for picture in pictures.values():
+def test_nothing_overlaps_the_legend_or_leaves_the_picture(pictures, stopping):
+    for picture in (*pictures.values(), *every_stopping_picture(stopping)):
         figure = figures.paint(picture)
         figure.draw_without_rendering()
         (legend,) = figure.legends
@@ -147,19 +165,20 @@ def test_nothing_overlaps_the_legend_or_leaves_the_picture(pictures):
 # ---------------------------------------------------------------------- the report
 
 
-def test_the_report_stands_alone(found, tmp_path):
+def test_the_report_stands_alone(found, stopping, tmp_path):
     told = []
-    page = report.write_report(found, tmp_path, seconds=1.5, engine=Serial(), on_progress=told.append)
-    assert sum(told) == report.steps(SMALL)
+    page = report.write_report(found, stopping, tmp_path, seconds=1.5, engine=Serial(), on_progress=told.append)
+    assert sum(told) == report.steps(SMALL, STUDY)
+    drawn = [*every_picture(found), *every_stopping_picture(stopping)]
     html = page.read_text()
     assert not re.findall(r"(?:src|href)=\"(?!data:|#)", html)
     assert "<script" not in html
-    for picture in every_picture(found):
+    for picture in drawn:
         assert (tmp_path / "figures" / f"{picture.name}.png").stat().st_size > 5000
         assert (tmp_path / "figures" / f"{picture.name}.pdf").read_bytes().startswith(b"%PDF")
         assert f'id="{picture.name}"' in html
         assert html.count(f"(figures/{picture.name}.png") == 1
-    assert html.count("data:image/png;base64,") == len(every_picture(found))
+    assert html.count("data:image/png;base64,") == len(drawn)
     for text in ("95 % interval", "median", "failed", "2019", "numpy", "20,000", "1.5 s"):
         assert text in html
     for name, arms, epsilon in found.paper_settings():
@@ -167,27 +186,29 @@ def test_the_report_stands_alone(found, tmp_path):
         assert f"{ratio:.1f}" in html or f"{ratio:.2f}" in html
 
 
-def test_headlines_count_what_is_there(found):
+def test_headlines_count_what_is_there(found, stopping):
     ratios = [found.ratio(*setting) for setting in found.paper_settings()]
-    first = report.headlines(found)[0]
+    first = report.headlines(found, stopping)[0]
     assert f"in {sum(ratio >= 5 for ratio in ratios)} of {len(ratios)} settings" in first
     assert f"the smallest ratio is {min(ratios):.2f}" in first
 
 
-def test_a_claim_that_fails_is_marked(found, tmp_path, monkeypatch):
+def test_a_claim_that_fails_is_marked(found, stopping, monkeypatch):
     monkeypatch.setattr(report, "CLAIM", 1e9)
     pictures = every_picture(found)
-    html = report.render(found, pictures, dict.fromkeys((p.name for p in pictures), ""), 1.0)
+    html = report.render(found, stopping, pictures, dict.fromkeys((p.name for p in pictures), ""), 1.0)
     assert html.count("✗</td>") == len(found.paper_settings()) + 2 * 2 * 2  # and the two other forms, with five arms
 
 
-def test_tables_are_tidy_and_equal_in_both_formats(found, tmp_path):
-    write_tables(found.results, tmp_path)
+def test_tables_are_tidy_and_equal_in_both_formats(found, stopping, tmp_path):
+    write_tables((found.results, stopping.results), tmp_path)
     tables = {}
-    for name in ("settings", "runs", "arms", "curves"):
+    for name in ("settings", "runs", "arms", "curves", "stopping", "stopping_runs"):
         tables[name] = pd.read_parquet(tmp_path / f"{name}.parquet")
         again = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values={"epsilon": [""]})
         pd.testing.assert_frame_equal(tables[name], again, check_dtype=False, rtol=1e-8)
+    assert len(tables["stopping"]) == len(stopping.results)
+    assert len(tables["stopping_runs"]) == sum(map(len, stopping.results))
     settings = len(found.results)
     assert len(tables["settings"]) == settings
     assert len(tables["runs"]) == settings * 3

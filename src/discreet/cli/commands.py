@@ -76,6 +76,7 @@ from discreet.lab.evaluation import Evaluation
 from discreet.lab.results import Results
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import LEAGUE, league
+from discreet.lab.stopping_study import StoppingStudy
 
 FOLDER = Path("reproduction")
 PICTURES = (".png", ".pdf", ".svg")
@@ -225,7 +226,9 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, and five arms only.")] = False,
     runs: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="NUMBER", help="Runs of each setting.", show_default="30, quick 3"),
+        typer.Option(
+            parser=whole, metavar="NUMBER", help="Runs of each setting of the bandits.", show_default="30, quick 3"
+        ),
     ] = None,
     horizon: Horizon = HORIZON,
     seed: Seed = SEED,
@@ -234,13 +237,14 @@ def reproduce(
     workers: Workers = None,
     address: Address = None,
 ) -> None:
-    """Repeat the paper's whole evaluation and write a report.
+    """Repeat the paper's whole evaluation, measure the stopping rules against their limits, and write a report.
 
     After Ctrl-C the same command goes on where it was: finished settings are kept in the folder.
     """
     changes: dict[str, Any] = {"horizon": horizon, "seed": seed, **({} if runs is None else {"runs": runs})}
     evaluation = Evaluation.quick(**changes) if quick else Evaluation(**changes)
-    run_evaluation(evaluation, make_engine(engine or "threads", workers, address), output, json=json)
+    study = StoppingStudy.quick(seed=seed) if quick else StoppingStudy(seed=seed)
+    run_evaluation(evaluation, study, make_engine(engine or "threads", workers, address), output, json=json)
 
 
 @app.command(

@@ -9,6 +9,8 @@ from typing import Any
 from discreet.cli.console import check_writable, duration, progress, show, show_json
 from discreet.lab.engines import Engine
 from discreet.lab.evaluation import Evaluation
+from discreet.lab.simulate import Runs
+from discreet.lab.stopping_study import StoppingStudy
 from discreet.lab.store import Store
 
 
@@ -16,25 +18,26 @@ class Interrupted(Exception):
     """Ctrl-C, with what has become of the work."""
 
 
-def reproduce(evaluation: Evaluation, engine: Engine, folder: Path, *, json: bool) -> None:
+def reproduce(evaluation: Evaluation, study: StoppingStudy, engine: Engine, folder: Path, *, json: bool) -> None:
     """Simulate what is not in the folder yet, write the report, and say what was found."""
     from discreet.lab.report import headlines, steps, write_report  # noqa: PLC0415  (matplotlib and pandas)
 
-    settings, store, start = evaluation.settings(), Store(folder / "settings"), time.perf_counter()
+    settings: list[Runs] = [*evaluation.settings(), *study.settings()]
+    store, start = Store(folder / "settings"), time.perf_counter()
     check_writable(folder / "report.html")
     check_writable(store.path(settings[0]))
     try:
         with progress(f"simulating {len(settings)} settings", sum(one.runs for one in settings), json) as advance:
-            findings = evaluation.run(engine, store, advance)
+            findings, stopping = evaluation.run(engine, store, advance), study.run(engine, store, advance)
         simulated = time.perf_counter() - start
-        with progress("drawing the report", steps(evaluation), json) as advance:
-            report = write_report(findings, folder, seconds=simulated, on_progress=advance)
+        with progress("drawing the report", steps(evaluation, study), json) as advance:
+            report = write_report(findings, stopping, folder, seconds=simulated, on_progress=advance)
     except KeyboardInterrupt as stop:
         kept = sum(store.path(one).exists() for one in settings)
         raise Interrupted(
             f"{kept} of {len(settings)} settings are finished and kept in {folder}: the same command goes on from there"
         ) from stop
-    tell(headlines(findings), report, folder, time.perf_counter() - start, json)
+    tell(headlines(findings, stopping), report, folder, time.perf_counter() - start, json)
 
 
 def tell(sentences: list[str], report: Path, folder: Path, seconds: float, json: bool) -> None:

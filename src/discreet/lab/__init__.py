@@ -1,4 +1,4 @@
-"""The lab: simulation and comparison of policies, on seeded noise."""
+"""The lab: simulation and comparison of policies and of stopping rules, on seeded noise."""
 
 from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, Rewards, TruncatedNormal, Uniform
 from discreet.lab.engines import make_engine
@@ -6,6 +6,7 @@ from discreet.lab.instances import INSTANCES, Instance, instance
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import Setting
 from discreet.lab.simulate import compare, play, simulate, simulate_all
+from discreet.lab.stopping import StoppingRuns, StoppingSetting, simulate_rule, simulate_rules
 
 __all__ = [
     "INSTANCES",
@@ -18,6 +19,8 @@ __all__ = [
     "Rewards",
     "Setting",
     "Simulation",
+    "StoppingRuns",
+    "StoppingSetting",
     "TruncatedNormal",
     "Uniform",
     "compare",
@@ -26,4 +29,6 @@ __all__ = [
     "play",
     "simulate",
     "simulate_all",
+    "simulate_rule",
+    "simulate_rules",
 ]

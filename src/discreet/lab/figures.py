@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.lab.results import Simulation
+from discreet.lab.stopping import StoppingRuns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,6 +72,8 @@ class Cloud:
     values: Any
     colour: str
     marker: str = "o"
+    note: str = ""
+    """A word beside the median."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class Picture:
     caption: str
     panels: Sequence[Panel]
     columns: int = 2
-    simulations: Sequence[Simulation] = field(default=(), compare=False)
+    simulations: Sequence[Simulation | StoppingRuns] = field(default=(), compare=False)
     """What it shows, for the table beside it."""
 
 
@@ -145,6 +148,9 @@ def paint_panel(ax: Axes, panel: Panel) -> None:
         points: dict[str, Any] = {"color": cloud.colour, "alpha": 0.6, "markersize": 3.5, "markeredgewidth": 0}
         ax.plot(cloud.place + aside, cloud.values, cloud.marker, label=cloud.label, **points)
         ax.hlines(np.median(cloud.values), cloud.place - 0.16, cloud.place + 0.16, color=BLACK, linewidth=1.2)
+        if cloud.note:
+            place = (cloud.place + 0.2, float(np.median(cloud.values)))
+            ax.annotate(cloud.note, place, va="center", fontweight="bold", color=cloud.colour)
     ax.set_title(panel.title)
     ax.set_xlabel(panel.x_label)
     ax.set_ylabel(panel.y_label)
@@ -166,7 +172,8 @@ def shared_legend(figure: Figure, axes: Sequence[Axes], columns: int) -> None:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     if entries:
-        columns = min(columns, len(entries))
+        widest = 0.5 + 0.062 * max(map(len, entries))  # inches of a handle and its label, about
+        columns = max(1, min(columns, len(entries), int(figure.get_figwidth() / widest)))
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns, frameon=False)
 
 

@@ -21,6 +21,10 @@ from discreet.lab.figures import Picture, write_picture
 from discreet.lab.gallery import every_picture
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
+from discreet.lab.stopping import StoppingRuns
+from discreet.lab.stopping_gallery import every_stopping_picture
+from discreet.lab.stopping_report import stopping_headlines, stopping_row
+from discreet.lab.stopping_study import StoppingFindings, StoppingStudy
 from discreet.lab.tables import TABLES, number, write_tables
 
 PACKAGES = ("numpy", "opendp", "numba", "scipy", "pandas", "pyarrow", "matplotlib")
@@ -50,6 +54,14 @@ SECTIONS = {
         "The paper does not say which constant its DP-UCB used, and the comparison depends on it. This sweep sets the "
         "relaxation to c ln(T)^1.5/epsilon. A run is stuck when a worse arm was pulled most.",
     ),
+    "stopping": (
+        "Stopping rules",
+        "The stopping rules against their limits",
+        "The paper proves that DP exponential NAS is optimal up to constants. Here are the constants: the samples that "
+        "four rules take until they know a mean within a factor 1 ± alpha, with failure probability beta, between "
+        "Theorem 3.3's bound and the least possible (docs/theory.md). Samples are -1 or 1, the paper's hard case, or "
+        "clicks.",
+    ),
 }
 
 FORMS = {
@@ -65,16 +77,17 @@ ENOUGH = 10
 """With fewer runs a report is a preview, and says nothing about rare failures."""
 
 
-def steps(evaluation: Evaluation) -> int:
+def steps(evaluation: Evaluation, study: StoppingStudy) -> int:
     """How many steps `write_report` reports: pictures, tables and the page."""
-    several = len(evaluation.arms) > 1
+    several, stopping = len(evaluation.arms) > 1, 3 + len(study.kinds)
     pairs = -(-len(evaluation.epsilons) // 2)
     curves = 2 * len(evaluation.instances) * (1 + (pairs if several else 0))
-    return curves + len(evaluation.arms) + 1 + several + len({arms for arms, _ in evaluation.sweeps()}) + 2
+    return curves + len(evaluation.arms) + 1 + several + len({arms for arms, _ in evaluation.sweeps()}) + stopping + 2
 
 
 def write_report(
     found: Findings,
+    stopping: StoppingFindings,
     folder: Path,
     *,
     seconds: float,
@@ -83,12 +96,12 @@ def write_report(
 ) -> Path:
     """Write figures, tables and the page into a folder; gives the page's path. `seconds` is what simulating took."""
     advance = on_progress or (lambda count: None)
-    pictures = every_picture(found)
+    pictures = [*every_picture(found), *every_stopping_picture(stopping)]
     figures = folder / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     images: dict[str, str] = {}
     # The longest first, so that no worker waits for another at the end.
-    jobs: list[Job] = [(write_tables, found.results, folder / "data")]
+    jobs: list[Job] = [(write_tables, (found.results, stopping.results), folder / "data")]
     longest_first = sorted(pictures, key=lambda picture: -len(picture.panels))
     jobs += [(write_picture, replace(picture, simulations=()), figures) for picture in longest_first]
     with engine or make_engine("processes") as running:
@@ -98,7 +111,7 @@ def write_report(
                 images[name] = base64.b64encode(png).decode()
             advance(1)
     page = folder / "report.html"
-    page.write_text(render(found, pictures, images, seconds), encoding="utf-8")
+    page.write_text(render(found, stopping, pictures, images, seconds), encoding="utf-8")
     advance(1)
     return page
 
@@ -112,7 +125,9 @@ def do_job(job: Job) -> Any:
     return work(*what)
 
 
-def render(found: Findings, pictures: list[Picture], images: dict[str, str], seconds: float) -> str:
+def render(
+    found: Findings, stopping: StoppingFindings, pictures: list[Picture], images: dict[str, str], seconds: float
+) -> str:
     """The page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 
@@ -126,20 +141,20 @@ def render(found: Findings, pictures: list[Picture], images: dict[str, str], sec
             "title": title,
             "text": text,
             "pictures": [
-                (p, images[p.name], [row(one) for one in p.simulations]) for p in pictures if p.name.startswith(key)
+                (p, images[p.name], [any_row(one) for one in p.simulations]) for p in pictures if p.name.startswith(key)
             ],
         }
         for key, (short, title, text) in SECTIONS.items()
     ]
     return environment.get_template("report.html").render(
-        headlines=headlines(found),
+        headlines={"Bandits": bandit_headlines(found), "Stopping rules": stopping_headlines(stopping)},
         claim=claim_tables(found),
         constants=constants_table(found),
         schedule=schedule(found.evaluation),
         failures=[row(one) for one in found.results if one.failed.any()],
         sections=[section for section in sections if section["pictures"]],
         evaluation=found.evaluation,
-        parameters=parameters(found, seconds),
+        parameters=parameters(found, stopping, seconds),
         threshold=CLAIM,
         tables=TABLES,
         preview=found.evaluation.runs < ENOUGH,
@@ -150,8 +165,13 @@ def render(found: Findings, pictures: list[Picture], images: dict[str, str], sec
 # ---------------------------------------------------------------------- what the report says
 
 
-def headlines(found: Findings) -> list[str]:
+def headlines(found: Findings, stopping: StoppingFindings) -> list[str]:
     """The findings in a few sentences, all computed."""
+    return bandit_headlines(found) + stopping_headlines(stopping)
+
+
+def bandit_headlines(found: Findings) -> list[str]:
+    """What was found about the bandits."""
     said = [claim_sentence(found, PRESETS[0], found.paper_settings())]
     five = [one for one in found.paper_settings() if one[1] == ARMS]
     said += [claim_sentence(found, preset, five) for preset in PRESETS[1:]]
@@ -261,9 +281,10 @@ def schedule(evaluation: Evaluation) -> list[dict[str, Any]]:
     return rows
 
 
-def parameters(found: Findings, seconds: float) -> dict[str, str]:
+def parameters(found: Findings, stopping: StoppingFindings, seconds: float) -> dict[str, str]:
     """Everything needed to get the same numbers again."""
     wanted = found.evaluation
+    work = sum(one.seconds for one in (*found.results, *stopping.results))
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     return {
         "horizon T": f"{wanted.horizon:,}",
@@ -275,13 +296,21 @@ def parameters(found: Findings, seconds: float) -> dict[str, str]:
         "beta of DP-SE, gamma of DP-UCB": "1/T",
         "settings simulated": f"{len(found.results):,}",
         "pulls simulated": f"{sum(one.setting.horizon * len(one.final) for one in found.results):.3g}",
-        "time to simulate": f"{seconds:.1f} s, {sum(one.seconds for one in found.results):.0f} s of work in all",
+        "settings of stopping rules": f"{len(stopping.results):,}, of {stopping.study.runs} runs "
+        f"({stopping.study.failure_runs} to count failures)",
+        "samples simulated": f"{sum(int(one.samples.sum()) for one in stopping.results):.3g}",
+        "time to simulate": f"{seconds:.1f} s, {work:.0f} s of work in all",
         "noise": "simulated and seeded; nothing here is private data",
         "discreet": _version.__version__,
         "Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         "packages": ", ".join(f"{name} {version}" for name, version in versions.items()),
         "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
+
+
+def any_row(one: Simulation | StoppingRuns) -> dict[str, Any]:
+    """A row of the table beside a figure."""
+    return stopping_row(one) if isinstance(one, StoppingRuns) else row(one)
 
 
 def row(one: Simulation) -> dict[str, Any]:

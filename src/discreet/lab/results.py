@@ -6,11 +6,11 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ NEVER = -1
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 FORMAT = 1
 ARRAYS = ("regret", "best_pulls", "pulls", "dropped")
+Read = TypeVar("Read")
 
 
 class Tabular(ABC):
@@ -270,12 +271,17 @@ def interval(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def write_results(path: Path, simulations: Sequence[Simulation]) -> None:
-    """Write to a temporary file and rename it, so that a file is whole or not there."""
+    """Write simulations to a file."""
     arrays = {f"{place}/{name}": getattr(one, name) for place, one in enumerate(simulations) for name in ARRAYS}
     described = [
         {"setting": one.setting.to_dict(), "seconds": one.seconds, "method": one.method} for one in simulations
     ]
-    header = json.dumps({"format": FORMAT, "version": _version.__version__, "simulations": described})
+    write_file(path, {"simulations": described}, arrays)
+
+
+def write_file(path: Path, described: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Arrays and a description of them; to a temporary file that is renamed, so that a file is whole or not there."""
+    header = json.dumps({"format": FORMAT, "version": _version.__version__, **described})
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -288,20 +294,29 @@ def write_results(path: Path, simulations: Sequence[Simulation]) -> None:
 
 def read_results(path: Path) -> list[Simulation]:
     """What `write_results` wrote."""
+    return read_file(path, _simulations)
+
+
+def _simulations(header: dict[str, Any], arrays: Mapping[str, Any]) -> list[Simulation]:
+    return [
+        Simulation(
+            Setting.from_dict(one["setting"]),
+            **{name: arrays[f"{place}/{name}"] for name in ARRAYS},
+            seconds=one["seconds"],
+            method=one["method"],
+        )
+        for place, one in enumerate(header["simulations"])
+    ]
+
+
+def read_file(path: Path, build: Callable[[dict[str, Any], Mapping[str, Any]], Read]) -> Read:
+    """What is built from the description and the arrays that `write_file` wrote."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:  # numpy alone leaves a damaged one open
             header = json.loads(str(file["header"]))
             if header["format"] > FORMAT:
                 raise StateError(f"{path} was written by discreet {header['version']}; this one is older")
-            return [
-                Simulation(
-                    Setting.from_dict(one["setting"]),
-                    **{name: file[f"{place}/{name}"] for name in ARRAYS},
-                    seconds=one["seconds"],
-                    method=one["method"],
-                )
-                for place, one in enumerate(header["simulations"])
-            ]
+            return build(header, file)
     except FileNotFoundError as error:
         raise ArgumentError(f"there is no results file {str(path)!r}") from error
     except StateError:

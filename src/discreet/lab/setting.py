@@ -127,6 +127,12 @@ class Setting:
         """What the randomness of run `number` comes from: nothing about workers, or about other settings."""
         return np.random.SeedSequence([self.seed, int(self.identity[:32], 16), number])
 
+    @property
+    def store_key(self) -> tuple[str, str]:
+        """A name for its file in a store, and all that the result in it depends on."""
+        rest = f"{self.runs} {self.seed} {self.checkpoints}"
+        return self.policy, f"{self.identity} {self.instance.name} {rest}"
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values."""
         fields = {name: getattr(self, name) for name in ("policy", "horizon", "runs", "seed")}

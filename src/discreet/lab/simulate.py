@@ -12,7 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,9 +26,22 @@ from discreet.lab.fast import find_kernel
 from discreet.lab.instances import Instance
 from discreet.lab.results import NEVER, Results, Simulation, join
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting, accepts
-from discreet.lab.store import Store
+from discreet.lab.store import Store, Stored
 from discreet.noise import SimulatedNoise
 from discreet.privacy import Arm
+
+
+class Runs(Stored, Protocol):
+    """What an engine's work asks of a setting: how many runs there are, and where their result is kept."""
+
+    @property
+    def runs(self) -> int:
+        """How many independent runs."""
+        ...
+
+
+Job = TypeVar("Job", bound=Runs)
+Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +185,12 @@ def run_setting(setting: Setting, numbers: range | None = None) -> Simulation:
     return Simulation(setting, regret, best_pulls, pulls, dropped, seconds, "kernel" if kernel else "object")
 
 
-Part = tuple[Setting, range]
-
-
-def run_part(part: Part) -> Simulation:
+def run_part(part: tuple[Setting, range]) -> Simulation:
     """Some runs of a setting: what travels to a worker."""
     return run_setting(*part)
 
 
-def split(setting: Setting, pieces: int) -> list[Part]:
+def split(setting: Job, pieces: int) -> list[tuple[Job, range]]:
     """The runs of a setting in so many pieces, or fewer if there are fewer runs."""
     edges = np.linspace(0, setting.runs, min(pieces, setting.runs) + 1).astype(int)
     return [(setting, range(start, stop)) for start, stop in pairwise(edges.tolist())]
@@ -198,9 +209,25 @@ def simulate_all(
     store holds already is not simulated again, and each setting is stored as soon as it is finished.
     `on_progress` is told after each task how many runs it has finished.
     """
-    found: dict[int, Simulation] = {}
+    return Results(
+        run_all(settings, run_part, join, load=Simulation.load, engine=engine, store=store, on_progress=on_progress)
+    )
+
+
+def run_all(
+    settings: Sequence[Job],
+    work: Callable[[tuple[Job, range]], Outcome],
+    assemble: Callable[[Sequence[Outcome], Job], Outcome],
+    *,
+    load: Callable[[Path], Outcome],
+    engine: Engine | str | None,
+    store: Store | None,
+    on_progress: Callable[[int], None] | None,
+) -> list[Outcome]:
+    """What `simulate_all` does, for settings of any kind: `work` plays some runs of one, `assemble` joins them."""
+    found: dict[int, Outcome] = {}
     for place, setting in enumerate(settings):
-        stored = store.get(setting) if store else None
+        stored = store.get(setting, load) if store else None
         if stored is not None:
             found[place] = stored
             if on_progress:
@@ -210,18 +237,19 @@ def simulate_all(
     workers = getattr(engine, "workers", 1)
     pieces = 1 if len(missing) >= 4 * workers else -(-4 * workers // max(1, len(missing)))
     parts = [(place, part) for place in missing for part in split(settings[place], pieces)]
-    waiting = {place: {} for place in missing}  # type: dict[int, dict[int, Simulation]]
+    waiting = {place: {} for place in missing}  # type: dict[int, dict[range, Outcome]]
     with engine if engine and parts else Serial() as running:
-        for number, result in running.run(run_part, [part for _, part in parts]):
+        for number, result in running.run(work, [part for _, part in parts]):
             place, (setting, numbers) = parts[number]
-            waiting[place][numbers.start] = result
+            waiting[place][numbers] = result
             if on_progress:
                 on_progress(len(numbers))
-            if sum(len(part.final) for part in waiting[place].values()) == setting.runs:
-                found[place] = join([part for _, part in sorted(waiting.pop(place).items())], setting)
+            if sum(map(len, waiting[place])) == setting.runs:
+                done = waiting.pop(place)
+                found[place] = assemble([done[part] for part in sorted(done, key=lambda part: part.start)], setting)
                 if store:
                     store.put(found[place])
-    return Results(found[place] for place in range(len(settings)))
+    return [found[place] for place in range(len(settings))]
 
 
 def simulate(

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, Protocol
 
 from discreet import _version
 from discreet.errors import DiscreetError
-from discreet.lab.results import Results, Simulation
-from discreet.lab.setting import Setting
+from discreet.lab.results import Simulation
+
+
+class Stored(Protocol):
+    """What a store asks of a setting."""
+
+    @property
+    def store_key(self) -> tuple[str, str]:
+        """A name for its file, and all that its result depends on."""
+        ...
 
 
 class Store:
@@ -18,23 +28,22 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def path(self, setting: Setting) -> Path:
+    def path(self, setting: Stored) -> Path:
         """Where the result of a setting lies, or would lie."""
-        rest = f"{setting.runs} {setting.seed} {setting.checkpoints} {_version.__version__}"
-        key = hashlib.sha256(f"{setting.identity} {setting.instance.name} {rest}".encode()).hexdigest()[:24]
-        return self.folder / f"{setting.policy}-{key}.npz"
+        name, text = setting.store_key
+        key = hashlib.sha256(f"{text} {_version.__version__}".encode()).hexdigest()[:24]
+        return self.folder / f"{name}-{key}.npz"
 
-    def get(self, setting: Setting) -> Simulation | None:
-        """The result of a setting if it is there and whole."""
+    def get(self, setting: Stored, load: Callable[[Path], Any] = Simulation.load) -> Any:
+        """The result of a setting if it is there and whole, else None; `load` reads a file of its kind."""
         path = self.path(setting)
         if not path.exists():
             return None
         try:
-            (found,) = Results.load(path)
+            return load(path)
         except (DiscreetError, ValueError):
             return None  # damaged: simulated again, and overwritten
-        return found
 
-    def put(self, simulation: Simulation) -> None:
+    def put(self, result: Any) -> None:
         """Remember a result."""
-        simulation.save(self.path(simulation.setting))
+        result.save(self.path(result.setting))

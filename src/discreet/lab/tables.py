@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from discreet.lab.results import QUANTILES, Results, Simulation
+from discreet.lab.stopping import StoppingRuns
 
 TABLES = {
     "settings": "a row for each setting: mean final regret, 95 % interval (low, high), quantiles, worst, failures",
     "runs": "a row for each run: final regret, pulls of the best arm, whether a worse arm was pulled most (failed)",
     "arms": "a row for each run and arm: its mean, its pulls, and after how many pulls it was dropped (-1: never)",
     "curves": "a row for each setting and checkpoint: mean and quantiles of the regret, mean pulls of the best arm",
+    "stopping": "a row for each setting of a stopping rule: mean samples, 95 % interval, quantiles, worst, failures",
+    "stopping_runs": "a row for each run of a stopping rule: samples, estimate, whether it halted, whether it failed",
 }
-"""What each table holds; all begin with the setting: policy, epsilon, other options, instance, arms, horizon, seed."""
+"""What each table holds; all begin with the setting, such as policy or rule, epsilon, other options, seed."""
 
 
 def band_columns(one: Simulation) -> dict[str, Any]:
@@ -42,11 +46,15 @@ def columns_of_arms(one: Simulation) -> dict[str, Any]:
     }
 
 
-def write_tables(results: Results, folder: Path) -> list[Path]:
-    """All tables, each as CSV and as Parquet."""
+def write_tables(results: tuple[Results, Sequence[StoppingRuns]], folder: Path) -> list[Path]:
+    """All tables of bandits and of stopping rules, each as CSV and as Parquet."""
+    import pandas as pd  # noqa: PLC0415
+
+    bandits, rules = results
     folder.mkdir(parents=True, exist_ok=True)
-    stacked = map(results.stacked, (Simulation.run_columns, columns_of_arms, band_columns))
-    tables = (results.summary(), *stacked)
+    stacked = map(bandits.stacked, (Simulation.run_columns, columns_of_arms, band_columns))
+    runs = pd.concat([pd.DataFrame(one.run_columns()) for one in rules], ignore_index=True)
+    tables = (bandits.summary(), *stacked, pd.DataFrame([one.summary_row() for one in rules]), runs)
     written = []
     for name, table in zip(TABLES, tables, strict=True):
         written += [folder / f"{name}.csv", folder / f"{name}.parquet"]

@@ -1,0 +1,237 @@
+"""The stopping rules measured against their limits: what is simulated, and how to look it up.
+
+The paper proves that DP exponential NAS is optimal up to constants, and measures nothing of it. This study counts the
+samples that four rules take, on the paper's hard case (samples of -1 and 1) and on clicks (0 and 1), against each
+parameter at a time; how often they break their promise; and what privacy costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from discreet import theory
+from discreet.lab.arms import Bernoulli, Discrete, Rewards
+from discreet.lab.engines import Engine
+from discreet.lab.setting import SEED
+from discreet.lab.stopping import StoppingRuns, StoppingSetting, simulate_rules
+from discreet.lab.store import Store
+
+PLAIN, PRIVATE = ("nas", "ebstop"), ("dp-nas", "dp-exp-nas")
+RULES = (*PLAIN, *PRIVATE)
+NO_PRIVACY = 1e9
+"""An epsilon at which the noise is nothing: the exponential rule without privacy."""
+ENDS = {"signs": (-1.0, 1.0), "clicks": (0.0, 1.0)}
+"""The two kinds of samples: laws on the ends of these ranges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Samples of one kind and mean, and what is wanted of their mean."""
+
+    kind: str = "signs"
+    mean: float = 0.3
+    alpha: float = 0.3
+    beta: float = 0.05
+    epsilon: float = 0.5
+
+    @property
+    def radius(self) -> float:
+        """R of the formulas: half of the range's width."""
+        low, high = ENDS[self.kind]
+        return (high - low) / 2
+
+    @property
+    def law(self) -> Rewards:
+        """What the samples are drawn from."""
+        if self.kind == "clicks":
+            return Bernoulli(self.mean)
+        return Discrete((-1.0, 1.0), ((1 - self.mean) / 2, (1 + self.mean) / 2))
+
+    def lower_bound(self, private: bool = True) -> float:
+        """The least expected number of samples of any rule, or of any private one."""
+        low, high = ENDS[self.kind]
+        epsilon = self.epsilon if private else math.inf
+        return float(theory.two_point_lower_bound(self.mean, self.alpha, self.beta, epsilon, low=low, high=high))
+
+    def upper_bound(self) -> float:
+        """Theorem 3.3's t_U for DP exponential NAS; NaN where it says nothing."""
+        if self.beta > 0.08:
+            return math.nan
+        return float(theory.stopping_upper_bound(self.mean, self.alpha, self.beta, self.epsilon, radius=self.radius))
+
+    def with_(self, **changes: Any) -> Problem:
+        """The same with some fields changed."""
+        return replace(self, **changes)
+
+
+def spread(low: float, high: float, count: int) -> tuple[float, ...]:
+    """Numbers from low to high with equal ratios, short enough to read.
+
+    >>> spread(0.01, 1, 3)
+    (0.01, 0.1, 1.0)
+    """
+    return tuple(float(f"{value:.3g}") for value in np.geomspace(low, high, count))
+
+
+@dataclass(frozen=True, slots=True)
+class StoppingStudy:
+    """What to simulate: each sweep changes one field of the base problem, and there is one for each kind of samples."""
+
+    runs: int = 100
+    failure_runs: int = 1000
+    seed: int = SEED
+    base: Problem = Problem()
+    means: tuple[float, ...] = spread(0.009, 0.9, 9)
+    alphas: tuple[float, ...] = spread(0.009, 0.9, 9)
+    epsilons: tuple[float, ...] = spread(0.001, 10, 13)
+    betas: tuple[float, ...] = spread(0.0005, 0.05, 5)
+    failure_betas: tuple[float, ...] = spread(0.004, 0.4, 5)
+
+    @classmethod
+    def quick(cls, **changes: Any) -> StoppingStudy:
+        """A small one: the same sweeps with few runs."""
+        return cls(**{"runs": 20, "failure_runs": 100, **changes})
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of samples."""
+        return tuple(ENDS)
+
+    @property
+    def sweeps(self) -> dict[str, tuple[float, ...]]:
+        """The values of each parameter that is swept."""
+        return {"mean": self.means, "alpha": self.alphas, "epsilon": self.epsilons, "beta": self.betas}
+
+    def swept(self, kind: str, name: str) -> list[Problem]:
+        """The problems of a sweep."""
+        return [self.base.with_(kind=kind, **{name: value}) for value in self.sweeps[name]]
+
+    def problems(self, kind: str) -> list[Problem]:
+        """Those of all sweeps, each once."""
+        return list(dict.fromkeys(problem for name in self.sweeps for problem in self.swept(kind, name)))
+
+    def risky(self) -> dict[str, list[Problem]]:
+        """Problems in which a broken promise is likeliest: by the samples, and by the released mean's noise."""
+        by_samples = self.base.with_(mean=0.1, alpha=0.9)
+        by_noise = self.base.with_(mean=0.9, alpha=0.05, epsilon=0.001)
+        problems = {"the samples decide": by_samples, "the noise decides": by_noise}
+        return {name: [one.with_(beta=beta) for beta in self.failure_betas] for name, one in problems.items()}
+
+    def setting(self, rule: str, problem: Problem, runs: int | None = None) -> StoppingSetting:
+        """One rule on one problem."""
+        return _setting(rule, problem, runs or self.runs, self.seed)
+
+    def without_privacy(self, kind: str) -> StoppingSetting:
+        """DP exponential NAS on the base problem, with no noise to speak of."""
+        return self.setting("dp-exp-nas", self.base.with_(kind=kind, epsilon=NO_PRIVACY))
+
+    def settings(self) -> list[StoppingSetting]:
+        """Everything, each once, the slowest first so that no worker waits for another at the end."""
+        every = [self.setting(rule, one) for kind in ENDS for one, rule in product(self.problems(kind), RULES)]
+        every += [self.without_privacy(kind) for kind in ENDS]
+        every += [
+            self.setting(rule, one, self.failure_runs)
+            for problems in self.risky().values()
+            for one, rule in product(problems, RULES)
+        ]
+        # EBStop looks at every sample, the exponential rule is an object, and the others skip ahead.
+        weight = {"ebstop": 1e-8, "dp-exp-nas": 1e-3}
+        cost = {
+            one: one.runs * (weight["ebstop"] / one.rewards.mean**2 / dict(one.options)["alpha"] ** 2 * 50
+                             if one.rule == "ebstop" else weight.get(one.rule, 1e-4))
+            for one in dict.fromkeys(every)
+        }  # fmt: skip
+        return sorted(cost, key=lambda one: -cost[one])
+
+    def run(
+        self,
+        engine: Engine | None = None,
+        store: Store | None = None,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> StoppingFindings:
+        """Simulate everything that the store does not have yet."""
+        return StoppingFindings(self, simulate_rules(self.settings(), engine, store=store, on_progress=on_progress))
+
+
+@cache
+def _setting(rule: str, problem: Problem, runs: int, seed: int) -> StoppingSetting:
+    """Built once: figures and tables look every setting up many times, and building one builds its rule."""
+    low, high = ENDS[problem.kind]
+    private = {"epsilon": problem.epsilon} if rule in PRIVATE else {}
+    options: dict[str, Any] = {"alpha": problem.alpha, "beta": problem.beta, "low": low, "high": high}
+    return StoppingSetting.of(rule, problem.law, runs=runs, seed=seed, **options, **private)
+
+
+class StoppingFindings:
+    """The results of a study, looked up by rule and problem."""
+
+    def __init__(self, study: StoppingStudy, results: Sequence[StoppingRuns]) -> None:
+        self.study = study
+        self.results = list(results)
+        self._by_setting = {one.setting: one for one in results}
+
+    def __getitem__(self, setting: StoppingSetting) -> StoppingRuns:
+        return self._by_setting[setting]
+
+    def of(self, rule: str, problem: Problem) -> StoppingRuns:
+        """A rule on a problem of the sweeps."""
+        return self[self.study.setting(rule, problem)]
+
+    def risked(self, rule: str, problem: Problem) -> StoppingRuns:
+        """A rule on one of the risky problems."""
+        return self[self.study.setting(rule, problem, self.study.failure_runs)]
+
+    def distances(self, rule: str, kind: str) -> list[float]:
+        """In each problem of one kind: a rule's mean number of samples over the least possible one."""
+        return [
+            float(self.of(rule, one).samples.mean()) / one.lower_bound(rule in PRIVATE)
+            for one in self.study.problems(kind)
+        ]
+
+    def guaranteed(self, kind: str) -> list[float]:
+        """In each problem of one kind: Theorem 3.3's bound over the least possible number of samples."""
+        return [one.upper_bound() / one.lower_bound() for one in self.study.problems(kind)]
+
+    def shares_of_the_theorem(self) -> list[float]:
+        """In each problem: DP exponential NAS's 1 - beta quantile of samples over Theorem 3.3's bound."""
+        return [
+            float(np.quantile(self.of("dp-exp-nas", one).samples, 1 - one.beta, method="higher")) / one.upper_bound()
+            for kind in ENDS
+            for one in self.study.problems(kind)
+        ]
+
+    def prices(self, rule: str, kind: str) -> list[float]:
+        """What privacy costs at each epsilon of the sweep: mean samples more than without it.
+
+        DP-NAS is compared with NAS, and the exponential rule with itself at an epsilon of 1e9.
+        """
+        swept = self.study.swept(kind, "epsilon")
+        plain = self.of("nas", swept[0]) if rule == "dp-nas" else self[self.study.without_privacy(kind)]
+        return [float(self.of(rule, one).samples.mean() - plain.samples.mean()) for one in swept]
+
+    def predicted_prices(self, kind: str) -> list[float]:
+        """The same for DP-NAS as the thresholds predict it, for samples at their mean and without noise."""
+        swept = self.study.swept(kind, "epsilon")
+        return [typical("dp-nas", one) - typical("nas", one) for one in swept]
+
+
+def typical(rule: str, problem: Problem) -> float:
+    """About how many samples a rule takes, read off its thresholds."""
+    given = (problem.mean, problem.alpha, problem.beta, problem.epsilon)
+    return float(theory.typical_samples(rule, *given, radius=problem.radius))
+
+
+def slope(epsilons: Sequence[float], prices: Sequence[float]) -> float:
+    """The slope of log price against log 1/epsilon.
+
+    >>> round(slope([0.1, 0.01, 0.001], [30, 300, 3000]), 6)
+    1.0
+    """
+    return float(-np.polyfit(np.log(epsilons), np.log(prices), 1)[0])

@@ -90,7 +90,7 @@ class StoppingStudy:
     base: Problem = Problem()
     means: tuple[float, ...] = spread(0.009, 0.9, 9)
     alphas: tuple[float, ...] = spread(0.009, 0.9, 9)
-    epsilons: tuple[float, ...] = spread(0.001, 10, 13)
+    epsilons: tuple[float, ...] = spread(0.0001, 10, 16)
     betas: tuple[float, ...] = spread(0.0005, 0.05, 5)
     failure_betas: tuple[float, ...] = spread(0.004, 0.4, 5)
 

@@ -157,7 +157,7 @@ def test_json(run, file):
     assert found.pop("samples") in (256, 512, 1024, 2048)
     assert found == {
         "rule": "dp-exp-nas", "low": -1.0, "high": 1.0, "reached": True, "alpha": 0.5, "beta": 1e-6, "epsilon": 1.0,
-        "reason": "the rule halted", "simulated": False,
+        "reason": "the rule halted", "simulated": False, "epsilon_spent": 1.0, "clip": False, "next_decision": None,
     }  # fmt: skip
     assert json.loads(run(path, *NAS, "--json")[1])["epsilon"] is None
 
@@ -209,7 +209,7 @@ def test_clip(run, refused, file):
     assert code == 0
     assert "the true mean of the values as moved into [0, 1] with" in out
     assert 0.5 <= float(out.split()[1]) <= 1.5
-    assert "must hold a finite number, got 'inf'" in refused(file("inf\n"), *PRIVATE, "--clip")
+    assert "must hold a finite number, or true or false, got 'inf'" in refused(file("inf\n"), *PRIVATE, "--clip")
 
 
 # ---------------------------------------------------------------------- what is not accepted
@@ -282,14 +282,14 @@ def test_false_is_zero(run, file):
         ("a,b\n1,1\n", "c", "--column must name one column of {path}, got 'c'; it has 'a', 'b'"),
         ("a,b,a\n1,1,1\n", "a", "got 'a'; it has more than one"),
         ("\n1\n", "a", "got 'a'; it has none"),
-        ("1\n\n1\n", None, "line 2 of {path} must hold a finite number, got ''; fill it in or remove it before: a row"),
-        ("\n1\n", None, "line 1 of {path} must hold a finite number, got ''"),
-        ("NA\n1\n", None, "line 1 of {path} must hold a finite number, got 'NA'"),
-        ("nan\n1\n", None, "line 1 of {path} must hold a finite number, got 'nan'"),
-        ("a\nx y\n1\n", None, "line 2 of {path} must hold a finite number, got 'x y'"),
-        ("a\n1\n-inf\n", None, "line 3 of {path} must hold a finite number, got '-inf'"),
-        ("a\n1e999\n", None, "line 2 of {path} must hold a finite number, got '1e999'"),
-        ('a,b\n1,"x\ny"\n,z\n', "a", "line 4 of {path} must hold a finite number, got ''"),
+        ("1\n\n1\n", None, "line 2 of {path} must hold a finite number, or true or false, got ''; give it a value"),
+        ("\n1\n", None, "line 1 of {path} must hold a finite number, or true or false, got ''"),
+        ("NA\n1\n", None, "line 1 of {path} must hold a finite number, or true or false, got 'NA'"),
+        ("nan\n1\n", None, "line 1 of {path} must hold a finite number, or true or false, got 'nan'"),
+        ("a\nx y\n1\n", None, "line 2 of {path} must hold a finite number, or true or false, got 'x y'"),
+        ("a\n1\n-inf\n", None, "line 3 of {path} must hold a finite number, or true or false, got '-inf'"),
+        ("a\n1e999\n", None, "line 2 of {path} must hold a finite number, or true or false, got '1e999'"),
+        ('a,b\n1,"x\ny"\n,z\n', "a", "line 4 of {path} must hold a finite number, or true or false, got ''"),
         ("a\n1\n1.5\n", None, "line 3 of {path} must lie in [0, 1], got '1.5'; declare a range that holds whatever"),
         ("a\n0,5\n", None, "line 2 of {path} must have as many cells as the first line, 1, got 2"),
         ("a,b\n1\n", "a", "line 2 of {path} must have as many cells as the first line, 2, got 1"),
@@ -306,15 +306,15 @@ def test_bad_text_is_refused_with_its_line(refused, file, text, column, message)
 
 def test_what_was_spent_before_a_bad_cell_is_said(refused, file):
     assert refused(file("0\n" * 5 + "x\n"), *PRIVATE).endswith(
-        "which the privacy does not cover. The tests so far have spent epsilon = 0.5 on these people all the same.\n"
+        "quotes the data, and is not private. The tests so far have spent epsilon = 0.5 on these people all the same.\n"
     )
-    assert refused(file("0\nx\n"), *PRIVATE).endswith("which the privacy does not cover\n")
+    assert refused(file("0\nx\n"), *PRIVATE).endswith("and is not private.\n")
 
 
 # ---------------------------------------------------------------------- no more is read than needed
 
 
-@pytest.mark.parametrize("bad", [b"x\n", b"\n", b"1.5\n", b"1,1\n", b"\xff\n", b'"'])
+@pytest.mark.parametrize("bad", [b"x\n", b"\n1\n", b"1.5\n", b"1,1\n", b"\xff\n", b'"'])
 def test_a_bad_line_counts_only_if_the_rule_comes_to_it(samples, refused, file, bad):
     good = ones(ENOUGH).encode()
     assert samples(file(good + bad)) == ENOUGH
@@ -411,8 +411,8 @@ def test_parquet_is_known_by_its_first_bytes(samples, refused, table, monkeypatc
 
 def test_bad_parquet_is_refused_with_its_row(samples, refused, table, file):
     for bad, message in (
-        (None, "must hold a finite number, got "),
-        (np.inf, "must hold a finite number, got inf"),
+        (None, "must hold a finite number, or true or false, got "),
+        (np.inf, "must hold a finite number, or true or false, got inf"),
         (1.5, "must lie in [0, 1], got 1.5"),
     ):
         column = [1.0] * ENOUGH + [bad]
@@ -457,3 +457,33 @@ def test_rules_complete():
         COMMAND[:-1], env={**os.environ, **asked}, capture_output=True, text=True, timeout=60, check=False
     )
     assert sorted(done.stdout.split()) == ["dp-exp-nas", "dp-nas"]
+
+
+def test_blank_lines_may_end_a_file_and_nothing_may_follow_them(file, run, samples):
+    assert samples(file("1\n" * ENOUGH + "\n\n")) == ENOUGH
+    code, _, err = run(file("1\n0\n\n\n"), *NAS)
+    assert code == 3
+    assert "2 samples read" in err
+
+
+def test_what_looks_like_data_is_not_taken_as_a_heading_silently(file, run):
+    path = file("O.5\n" + "1\n" * ENOUGH)
+    code, _, err = run(path, *NAS)
+    assert code == 0
+    assert "hint: 'O.5', the first line" in err
+    code, _, err = run(path, *NAS, "--no-header")
+    assert code == 2
+    assert "line 1" in err
+    assert "not private" in err
+
+
+def test_a_file_with_other_separators_is_recognised(file, refused):
+    assert "separate its columns by commas" in refused(file("id;clicked\n1;0\n"), *NAS)
+    assert "must be separated by commas" in refused(file("id;clicked\n1;0\n"), *NAS, "--column", "clicked")
+
+
+def test_json_says_what_was_spent_and_when_it_decides_next(file, run):
+    code, out, _ = run(file("1\n0\n1\n"), *PRIVATE, "--json")
+    found = json.loads(out)
+    assert code == 3
+    assert (found["epsilon"], found["epsilon_spent"], found["next_decision"], found["clip"]) == (1.0, 0.5, 4, False)

@@ -71,6 +71,23 @@ def test_the_divergence_is_what_its_definition_says_anywhere(x, y, epsilon):
     assert private_divergence(x, y, epsilon) == pytest.approx(minimised(x, y, epsilon), abs=1e-9)
 
 
+@pytest.mark.parametrize("epsilon", [30.0, 50.0, 1000.0])
+def test_the_divergence_from_a_sure_coin_is_finite_with_privacy(epsilon):
+    assert private_divergence(0.0, 1.0, epsilon) == pytest.approx(epsilon)
+    assert private_divergence([0.25, 1.0], [1.0, 0.0], epsilon) == pytest.approx([0.75 * epsilon, epsilon])
+
+
+@pytest.mark.parametrize("x", [0.5, 0.1, 1e-6])
+@pytest.mark.parametrize("difference", [1e-3, 1e-6, 1e-9])
+def test_close_coins_lose_no_digits(x, difference):
+    gap = (x + x * difference) - x
+    expected = gap**2 / (2 * x * (1 - x)) - gap**3 * (1 / x**2 - 1 / (1 - x) ** 2) / 3
+    assert divergence(x, x + gap) == pytest.approx(expected, rel=1e-5)
+    assert theory.two_point_lower_bound(0.1, difference, 0.05) * difference**2 == pytest.approx(
+        0.9 * math.log(19) / (0.2**2 / (2 * 0.09)), rel=0.01
+    )
+
+
 def test_both_branches_of_the_formula_are_met_above():
     assert private_divergence(0.7, 0.75, 1.0) == divergence(0.7, 0.75)
     assert private_divergence(0.05, 0.75, 1.0) < 0.6 * divergence(0.05, 0.75)
@@ -123,9 +140,9 @@ PROBLEMS = st.fixed_dictionaries(
 
 @given(PROBLEMS)
 def test_theorem_3_3_covers_what_the_thresholds_guarantee(problem):
-    sure = theory.sure_samples("dp-exp-nas", **problem)
+    sure = theory.sure_samples("dp-exp-nas", **problem, low=-1, high=1)
     if math.isfinite(sure):
-        assert sure <= theory.stopping_upper_bound(**problem)
+        assert sure <= theory.stopping_upper_bound(**problem, low=-1, high=1)
 
 
 def test_theorem_3_3_as_printed_fails_where_its_inner_logarithm_is_small():
@@ -137,7 +154,7 @@ def test_theorem_3_3_as_printed_fails_where_its_inner_logarithm_is_small():
     rule = discreet.DPExponentialNAS(epsilon=epsilon, alpha=alpha, beta=beta, radius=1.0, noise=SimulatedNoise(1))
     assert rule.threshold(64) > 64 > printed  # a sum of 64 samples in [-1, 1] cannot reach it, and the noise is tiny
     assert rule.run(np.ones(1000)).samples == 128
-    assert theory.stopping_upper_bound(mean, alpha, beta, epsilon) > 128
+    assert theory.stopping_upper_bound(mean, alpha, beta, epsilon, low=-1, high=1) > 128
 
 
 def test_the_parts_of_theorem_3_3_are_as_printed_elsewhere():
@@ -148,9 +165,9 @@ def test_the_parts_of_theorem_3_3_are_as_printed_elsewhere():
         radius * log / (epsilon * mean),
         radius * math.log(1 / beta) / (epsilon * alpha * mean),
     )
-    parts = theory.stopping_upper_bound_parts(mean, alpha, beta, epsilon, radius=radius)
+    parts = theory.stopping_upper_bound_parts(mean, alpha, beta, epsilon, low=-radius, high=radius)
     assert tuple(parts) == pytest.approx(expected)
-    assert theory.stopping_upper_bound(-mean, alpha, beta, epsilon, radius=radius) == pytest.approx(
+    assert theory.stopping_upper_bound(-mean, alpha, beta, epsilon, low=-radius, high=radius) == pytest.approx(
         2000 * sum(expected)
     )
 
@@ -167,12 +184,16 @@ def test_what_a_rule_needs_is_read_off_its_own_thresholds(name, radius, epsilon)
     rule = RULES[name](alpha=alpha, beta=beta, radius=radius, **private)
     times = 2.0 ** np.arange(1, 24) if name == "dp-exp-nas" else np.arange(1.0, 4e5)
     needed = np.array(rule.threshold(times))
-    assert theory.typical_samples(name, mean, alpha, beta, epsilon, radius=radius) == first(mean * times, needed, times)
+    assert theory.typical_samples(name, mean, alpha, beta, epsilon, low=-radius, high=radius) == first(
+        mean * times, needed, times
+    )
     needed += times * rule.hoeffding_radius(times)
     if name != "nas":
         tests = rule.test_number(times)
         needed += rule.sigma1 * (np.log(4 / beta) + np.log(8 * tests**2 / beta))
-    assert theory.sure_samples(name, mean, alpha, beta, epsilon, radius=radius) == first(mean * times, needed, times)
+    assert theory.sure_samples(name, mean, alpha, beta, epsilon, low=-radius, high=radius) == first(
+        mean * times, needed, times
+    )
 
 
 def first(sums, needed, times):
@@ -180,6 +201,8 @@ def first(sums, needed, times):
 
 
 def test_a_hopeless_mean_takes_for_ever():
+    assert theory.sure_samples("nas", 1e-5, 0.1, 0.05) > 1e13  # above what a float counts one by one, a search must end
+    assert theory.sure_samples("dp-nas", [1e-7, 1e-8], 0.1, 0.05, 1.0).tolist() == [math.inf, math.inf]
     assert theory.sure_samples("nas", 1e-12, 0.1, 0.05) == math.inf
     assert theory.sure_samples("dp-exp-nas", [0.1, 1e-12], 0.1, 0.05, 1.0)[1] == math.inf
 
@@ -192,11 +215,11 @@ def test_a_hopeless_mean_takes_for_ever():
 @pytest.mark.parametrize("alpha", [0.01, 0.3, 0.9])
 @pytest.mark.parametrize("mean", [0.001, 0.1, 0.5, 0.99])
 def test_the_lower_bound_is_below_what_rules_take_and_above_the_papers(mean, alpha, epsilon, low):
-    beta, radius = 0.05, (1 - low) / 2
+    beta = 0.05
     bound = theory.two_point_lower_bound(mean, alpha, beta, epsilon, low=low, high=1.0)
     for rule in RULES if math.isinf(epsilon) else ("dp-nas", "dp-exp-nas"):
-        assert bound < theory.typical_samples(rule, mean, alpha, beta, epsilon, radius=radius)
-    assert bound > theory.private_stopping_lower_bound(mean, alpha, beta, epsilon, radius=radius)
+        assert bound < theory.typical_samples(rule, mean, alpha, beta, epsilon, low=low, high=1.0)
+    assert bound > theory.private_stopping_lower_bound(mean, alpha, beta, epsilon, low=low, high=1.0)
     assert bound >= theory.two_point_lower_bound(mean, alpha, beta, low=low, high=1.0) * (1 - 1e-9)
 
 
@@ -210,21 +233,21 @@ def test_the_lower_bound_by_hand():
     # Without a rival in the range nothing needs to be learned.
     assert theory.two_point_lower_bound(0.55, 0.5, 0.1, low=0.5, high=0.6) == 0
     # A mean below 0 is a mean above 0, mirrored.
-    assert theory.two_point_lower_bound(-0.3, 0.5, 0.1, 0.5) == pytest.approx(
-        theory.two_point_lower_bound(0.3, 0.5, 0.1, 0.5)
+    assert theory.two_point_lower_bound(-0.3, 0.5, 0.1, 0.5, low=-1) == pytest.approx(
+        theory.two_point_lower_bound(0.3, 0.5, 0.1, 0.5, low=-1)
     )
 
 
 def test_the_papers_lower_bounds():
-    assert theory.private_stopping_lower_bound(0.2, 0.1, 0.01, 0.5, radius=3) == pytest.approx(
+    assert theory.private_stopping_lower_bound(0.2, 0.1, 0.01, 0.5, low=-3, high=3) == pytest.approx(
         3 * math.log(100) / (12 * 0.1 * 0.2 * 0.5)
     )
-    plain = theory.nonprivate_stopping_lower_bound(0.2, 0.1, 0.01, radius=3)
+    plain = theory.nonprivate_stopping_lower_bound(0.2, 0.1, 0.01, low=-3, high=3)
     assert plain == pytest.approx((9 - 0.04) / (0.1 * 0.2) ** 2 * math.log(100))
-    quiet = theory.nonprivate_stopping_lower_bound(0.2, 0.1, 0.01, radius=3, variance=0.0)
+    quiet = theory.nonprivate_stopping_lower_bound(0.2, 0.1, 0.01, low=-3, high=3, variance=0.0)
     assert quiet == pytest.approx(3 * 0.1 * 0.2 / (0.1 * 0.2) ** 2 * math.log(100))
-    both = theory.stopping_lower_bound(0.2, 0.1, 0.01, 0.5, radius=3)
-    assert both == pytest.approx(plain + theory.private_stopping_lower_bound(0.2, 0.1, 0.01, 0.5, radius=3))
+    both = theory.stopping_lower_bound(0.2, 0.1, 0.01, 0.5, low=-3, high=3)
+    assert both == pytest.approx(plain + theory.private_stopping_lower_bound(0.2, 0.1, 0.01, 0.5, low=-3, high=3))
 
 
 # ---------------------------------------------------------------------- elimination
@@ -379,13 +402,18 @@ def test_nonsense_is_refused_wherever_it_stands(name):
             lambda: theory.stopping_upper_bound(0.1, 0.1, 0.09, 1),
             "beta must be at most 0.08 for this theorem, got 0.09",
         ),
+        (
+            lambda: theory.private_stopping_lower_bound(10, 0.5, 0.05, 0.1, low=9, high=11),
+            "mean must be in the range, and",
+        ),
+        (lambda: theory.dp_se_pull_bound(0.1, 4, 1.0, 0.98), "beta must be at most 0.9 for this lemma, got 0.98"),
         (lambda: theory.private_stopping_lower_bound(0.1, 0.1, 0.25, 1), "beta must be below 1/4 for this theorem"),
         (lambda: theory.stopping_upper_bound(0, 0.1, 0.05, 1), "mean must be finite and not 0, got 0.0"),
         (lambda: theory.stopping_upper_bound(0.1, 1, 0.05, 1), "alpha must be strictly between 0 and 1, got 1.0"),
-        (lambda: theory.two_point_lower_bound(1.0, 0.1, 0.05), "mean must be strictly between -1 and 1, and not 0"),
+        (lambda: theory.two_point_lower_bound(1.0, 0.1, 0.05), "mean must be strictly between 0 and 1, and not 0"),
         (lambda: theory.two_point_lower_bound(0.1, 0.1, 0.5), "beta must be strictly between 0 and 0.5"),
         (lambda: theory.two_point_lower_bound(0.1, 0.1, 0.05, low=1, high=0), "low must be below high"),
-        (lambda: theory.nonprivate_stopping_lower_bound(2, 0.1, 0.05), r"mean must be in \[-radius, radius\]"),
+        (lambda: theory.nonprivate_stopping_lower_bound(2, 0.1, 0.05), r"mean must be in \[0, 1\], got 2.0"),
         (lambda: theory.nonprivate_stopping_lower_bound(0.1, 0.1, 0.05, variance=2), "variance must be between 0 and"),
         (
             lambda: theory.sure_samples("ebstop", 0.1, 0.1, 0.05),
@@ -397,6 +425,9 @@ def test_nonsense_is_refused_wherever_it_stands(name):
         (lambda: theory.plan_elimination(4, [0.5, 1], 0.1, 0.05), "epsilon must be one number for a plan"),
         (lambda: regret_lower_bound(0.5, 1e6), "means must be a list of the means of two arms or more, got 0.5"),
         (lambda: regret_lower_bound([0.5, 0.4], 0.5), "horizon must be a number of pulls of at least 1, got 0.5"),
+        (lambda: theory.minimax_lower_bound(20, 100, 0.001), "horizon must be larger for this theorem"),
+        (lambda: theory.plan_elimination(4, 0.5, 1e-9, 0.05), "gap must allow fewer than 2.62 pulls, got gap=1e-09"),
+        (lambda: theory.plan_elimination(4, 1e-18, 0.5, 0.05), "gap must allow fewer than 2.62 pulls, got gap=0.5"),
     ],
 )
 def test_errors_name_the_argument_its_value_and_what_would_be_right(call, message):

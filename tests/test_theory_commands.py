@@ -6,7 +6,7 @@ import math
 import pytest
 
 from discreet import theory
-from discreet.cli import main
+from discreet.cli import console, main
 from discreet.lab import instance
 
 
@@ -81,23 +81,30 @@ def test_the_bounds_on_samples_are_the_theorys(data, ends, low, high):
     found = data(f"bounds --mean 0.2 --alpha 0.1 --beta 0.01 --epsilon 0.5 {ends}")
     assert list(found) == ["stopping"]
     values = {key: row["value"] for key, row in found["stopping"]["bounds"].items()}
-    problem, radius = (0.2, 0.1, 0.01, 0.5), (high - low) / 2
-    assert values["two_point_lower_bound"] == pytest.approx(theory.two_point_lower_bound(*problem, low=low, high=high))
+    problem, ends = (0.2, 0.1, 0.01, 0.5), {"low": low, "high": high}
+    assert values["two_point_lower_bound"] == pytest.approx(theory.two_point_lower_bound(*problem, **ends))
     assert values["private_stopping_lower_bound"] == pytest.approx(
-        theory.private_stopping_lower_bound(*problem, radius=radius)
+        theory.private_stopping_lower_bound(*problem, **ends)
     )
-    assert values["stopping_upper_bound"] == pytest.approx(theory.stopping_upper_bound(*problem, radius=radius))
+    assert values["stopping_upper_bound"] == pytest.approx(theory.stopping_upper_bound(*problem, **ends))
     for name in ("nas", "dp-nas", "dp-exp-nas"):
         key = name.replace("-", "_")
-        assert values[f"{key}_sure"] == theory.sure_samples(name, *problem, radius=radius)
-        assert values[f"{key}_typical"] == theory.typical_samples(name, *problem, radius=radius)
+        assert values[f"{key}_sure"] == theory.sure_samples(name, *problem, **ends)
+        assert values[f"{key}_typical"] == theory.typical_samples(name, *problem, **ends)
 
 
 def test_both_are_shown_when_both_are_asked_for(run, data):
     assert list(data("bounds --mean 0.2 --arm 0.5 --arm 0.4")) == ["regret", "stopping"]
     _, out, _ = run("bounds --mean 0.2 --instance C1")
     assert "Regret on C1, K = 5" in out
-    assert "Samples for a mean of 0.2 in [0, 1]" in out
+    assert "Samples of 0 and 1 with mean 0.2" in out
+
+
+def test_a_narrow_terminal_keeps_the_sources(run, monkeypatch):
+    monkeypatch.setattr(console, "WIDE", 80)
+    out = run("bounds --mean 0.2 --instance C1")[1]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "Theorem 3.3" in " ".join(out.split())
 
 
 def test_a_theorem_that_does_not_apply_says_why(run, data):
@@ -112,7 +119,7 @@ def test_what_would_take_for_ever_is_never(run, data):
         "what": "nas", "kind": "at most", "source": "its thresholds", "value": None, "note": "never",
     }  # fmt: skip
     assert "never" in run("bounds --mean 1e-12")[1]
-    assert math.isinf(theory.sure_samples("nas", 1e-12, 0.1, 0.05, radius=0.5))
+    assert math.isinf(theory.sure_samples("nas", 1e-12, 0.1, 0.05))
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ from discreet.cli.stop import (
     RULE,
     Clip,
     ColumnName,
+    Header,
     MaxSamples,
     RuleEpsilon,
     RuleName,
@@ -264,6 +265,7 @@ def stop(
     high: High = None,
     radius: Radius = None,
     column: ColumnName = None,
+    header: Header = None,
     max_samples: MaxSamples = None,
     clip: Clip = False,
     json: Json = False,
@@ -280,7 +282,7 @@ def stop(
     """
     options = {"alpha": alpha, "beta": beta, "low": low, "high": high, "radius": radius}
     chosen = build_rule(rule, epsilon, **options, max_samples=max_samples, clip=clip)
-    report(chosen, run_rule(chosen, file, column), json=json)
+    report(chosen, run_rule(chosen, file, column, header=header), json=json)
 
 
 @app.command(

@@ -39,14 +39,15 @@ def build_rule(name: str, epsilon: float | None, **options: Any) -> StoppingRule
     return make_rule(name, **options, **({} if epsilon is None else {"epsilon": epsilon}))
 
 
-def run_rule(rule: StoppingRule, source: str, column: str | None) -> StoppingResult:
+def run_rule(rule: StoppingRule, source: str, column: str | None, *, header: bool | None = None) -> StoppingResult:
     """Feed the rule until it halts or the source ends; a failure says what was spent before it."""
     bounds = () if rule.clip else (rule.grid.low, rule.grid.high)
-    with closing(read_numbers(source, column, *bounds)) as numbers:
+    with closing(read_numbers(source, column, *bounds, header=header)) as numbers:
         try:
             return rule.run(numbers)
         except ArgumentError as error:
-            raise ArgumentError(f"{error}{'. ' if rule.ledger else ''}{spent(rule)}") from error
+            told = f"{error}. This message quotes the data, and is not private. {spent(rule)}"
+            raise ArgumentError(told.strip()) from error
         except KeyboardInterrupt as error:
             raise Interrupted(f"no mean after {counted(rule.samples, 'sample')}. {spent(rule)}".strip()) from error
 
@@ -55,8 +56,11 @@ def report(rule: StoppingRule, result: StoppingResult, *, json: bool) -> None:
     """Say what came out; raises the exit code when that is no mean."""
     if json:
         epsilon = None if math.isinf(result.epsilon) else result.epsilon
-        found = {**asdict(result), "epsilon": epsilon}
-        show_json({"rule": rule.key, "low": rule.grid.low, "high": rule.grid.high, **found})
+        spent_so_far = None if epsilon is None else sum(entry.epsilon for entry in rule.ledger)
+        found = {**asdict(result), "epsilon": epsilon, "epsilon_spent": spent_so_far}
+        ahead = rule.plan()
+        more = {"clip": rule.clip, "next_decision": rule.samples + ahead if ahead else None}
+        show_json({"rule": rule.key, "low": rule.grid.low, "high": rule.grid.high, **more, **found})
     elif result.reached:
         tell(rule, result)
     else:
@@ -121,6 +125,14 @@ RuleEpsilon = Annotated[
 ]
 ColumnName = Annotated[
     str | None, typer.Option(metavar="NAME", help="The column to read; needed if the file has several.")
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether text begins with a heading.",
+        show_default="it does if its first line is not a number",
+    ),
 ]
 MaxSamples = Annotated[
     int | None, typer.Option(parser=whole, metavar=NUMBER, help="Give up after so many samples; 1e6 is fine.")

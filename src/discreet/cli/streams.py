@@ -22,6 +22,7 @@ from typing import Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.cli.console import hint
 from discreet.errors import ArgumentError
 
 STANDARD_INPUT = "-"
@@ -30,6 +31,7 @@ BATCH = 4096  # rows of a Parquet file at a time
 LONGEST_LINE = 1 << 20  # bytes; what has longer ones is no table
 LARGEST = sys.float_info.max
 WORDS = {"true": 1.0, "false": 0.0}
+SEPARATORS = (";", "\t", "|")  # of other kinds of tables
 MISSING = ("", "na", "n/a", "null", "none")  # what must not pass for a heading
 PARQUET_SUFFIXES, PARQUET_MAGIC = (".parquet", ".pq"), b"PAR1"
 
@@ -37,13 +39,14 @@ Floats = NDArray[np.float64]
 
 
 def read_numbers(
-    source: str, column: str | None = None, low: float = -LARGEST, high: float = LARGEST
+    source: str, column: str | None = None, low: float = -LARGEST, high: float = LARGEST, *, header: bool | None = None
 ) -> Generator[Floats]:
     """The numbers in a column of a CSV, text or Parquet file, or of standard input (`-`), in arrays.
 
     An array holds what has arrived: a block of a file, and of a slow pipe no more than the lines that are there.
+    `header` says whether text begins with a heading; if it is None, a heading is what is no number.
     """
-    wanted = Column("standard input" if source == STANDARD_INPUT else repr(source), column, low, high)
+    wanted = Column("standard input" if source == STANDARD_INPUT else repr(source), column, low, high, header)
     with open_source(source) as stream:
         if Path(source).suffix.lower() in PARQUET_SUFFIXES or stream.peek(4).startswith(PARQUET_MAGIC):
             yield from parquet_numbers(stream, wanted)
@@ -69,6 +72,7 @@ class Column:
     name: str | None
     low: float
     high: float
+    header: bool | None = None
 
     def place(self, names: Sequence[str]) -> int:
         """Where the column is among all."""
@@ -76,9 +80,13 @@ class Column:
         if self.name is None:
             if len(names) != 1:
                 raise ArgumentError(f"--column must name one of the {len(names)} columns of {self.source}: {listed}")
+            if any(mark in names[0] for mark in SEPARATORS):
+                raise ArgumentError(f"{self.source} must separate its columns by commas, got a first line {names[0]!r}")
             return 0
         if names.count(self.name) != 1:
             problem = "has more than one" if self.name in names else f"has {listed or 'none'}"
+            if len(names) == 1 and any(mark in names[0] for mark in SEPARATORS):
+                problem += ", and columns must be separated by commas"
             raise ArgumentError(f"--column must name one column of {self.source}, got {self.name!r}; it {problem}")
         return names.index(self.name)
 
@@ -90,8 +98,9 @@ class Column:
                 f"declare a range that holds whatever the data are, or use --clip"
             )
         return ArgumentError(
-            f"{where} of {self.source} must hold a finite number, got {shown!r}; fill it in or remove it before: "
-            f"a row skipped here would shift all later samples, which the privacy does not cover"
+            f"{where} of {self.source} must hold a finite number, or true or false, got {shown!r}; give it a value "
+            f"that does not depend on the data, such as the middle of the range: a row left out would shift all "
+            f"later samples, which the privacy does not cover"
         )
 
 
@@ -135,23 +144,34 @@ class Lines:
             raise ArgumentError(f"{self._source} must be a table of text or a Parquet file, got a line without an end")
 
 
-def text_numbers(lines: Lines, wanted: Column) -> Iterator[float]:
-    """The numbers of a CSV file, or of a file with one number in a line, one by one."""
+def text_numbers(lines: Lines, wanted: Column) -> Iterator[float | None]:
+    """The numbers of a CSV file, or of a file with one number in a line, one by one; None for a blank line."""
     reader = csv.reader(lines, skipinitialspace=True)
     try:
         first = next(reader, None)
         if first is None:
             return
-        headed = wanted.name is not None or len(first) > 1 or is_heading(first)
+        headed = wanted.header
+        if headed is None:
+            headed = wanted.name is not None or len(first) > 1 or is_heading(first)
         place = wanted.place([cell.strip() for cell in first]) if headed else 0
+        if headed and wanted.header is None and wanted.name is None and not first[0].strip().isalpha():
+            hint(f"{first[0]!r}, the first line of {wanted.source}, is taken as its heading; see --no-header")
         width = max(1, len(first))
         rows: Iterator[list[str]] = reader if headed else chain([first], reader)
+        blank = 0  # the first of the blank lines before this one, which only the end may follow
         for row in rows:
+            if not row:
+                blank = blank or reader.line_num
+                yield None
+                continue
+            if blank:
+                raise wanted.refusal(f"line {blank}", None, "")
             number = read_cell(row[place]) if len(row) == width else None
             if number is None or not wanted.low <= number <= wanted.high:
                 where = f"line {reader.line_num}"
-                if len(row) in (0, width):
-                    raise wanted.refusal(where, number, row[place] if row else "")
+                if len(row) == width:
+                    raise wanted.refusal(where, number, row[place])
                 raise ArgumentError(
                     f"{where} of {wanted.source} must have as many cells as the first line, {width}, got {len(row)}"
                 )
@@ -177,12 +197,13 @@ def read_cell(text: str) -> float | None:
         return WORDS.get(text.strip().lower())
 
 
-def as_they_arrive(numbers: Iterator[float], lines: Lines) -> Iterator[Floats]:
+def as_they_arrive(numbers: Iterator[float | None], lines: Lines) -> Iterator[Floats]:
     """The numbers in arrays: each is passed on before the next one has to be waited for, or turns out bad."""
     group: list[float] = []
     try:
         for number in numbers:
-            group.append(number)
+            if number is not None:
+                group.append(number)
             if not lines.ready:
                 yield np.array(group)
                 group.clear()

@@ -11,7 +11,7 @@ import typer
 
 from discreet import checks, theory
 from discreet.cli.arguments import NUMBER, real, whole
-from discreet.cli.console import Column, fitting_table, show
+from discreet.cli.console import Column, fitting_table, show, wrapped_table
 from discreet.cli.console import output as console
 from discreet.errors import ArgumentError
 from discreet.lab.instances import Instance
@@ -20,7 +20,9 @@ from discreet.theory import EliminationPlan
 
 PAPER, OURS = "Sajed and Sheffet 2019", "discreet, docs/theory.md"
 KINDS = {
-    "at least": "a bound for every algorithm",
+    "at least": "no algorithm does better on samples that take the ends of the range alone, or on the hardest arms",
+    "as T grows": "no algorithm that works on all arms has less regret per ln T in the long run, on Bernoulli arms of "
+    "these means; at a finite T it may",
     "order": "a bound for every algorithm, apart from a constant factor that its theorem does not name",
     "about": "samples at their mean, and no noise",
     "at most": "with probability 1 - beta, or in expectation for a regret",
@@ -145,9 +147,9 @@ def regret_bounds(on: Instance, horizon: int, epsilon: float) -> Section:
     given = {"means": means.tolist(), "horizon": horizon, "epsilon": epsilon}
     sure = theory.dp_se_sure_regret(means, horizon, epsilon)  # first: refuses what no bound can take
     found = [
-        bound("lai_robbins_bound", "without privacy, on these arms as T grows", "at least", "Lai and Robbins 1985",
+        bound("lai_robbins_bound", "without privacy, on these arms", "as T grows", "Lai and Robbins 1985",
               lambda: theory.lai_robbins_bound(means, horizon)),
-        bound("regret_lower_bound", "private, on these arms as T grows", "at least", "Azize et al. 2025",
+        bound("regret_lower_bound", "private, on these arms", "as T grows", "Azize et al. 2025",
               lambda: theory.regret_lower_bound(means, horizon, epsilon)),
         bound("private_regret_order", "what privacy adds, K ln(T)/epsilon", "order", "Shariff and Sheffet 2018",
               lambda: theory.private_regret_order(arms, horizon, epsilon)),
@@ -166,16 +168,14 @@ def regret_bounds(on: Instance, horizon: int, epsilon: float) -> Section:
 def stopping_bounds(mean: float, alpha: float, beta: float, epsilon: float, *, ends: tuple[float, float]) -> Section:
     """What is known about the samples that a stopping rule takes."""
     low, high = ends
-    title = f"Samples for a mean of {mean:g} in [{low:g}, {high:g}], alpha = {alpha:g}, beta = {beta:g}"
+    title = f"Samples of {low:g} and {high:g} with mean {mean:g}, alpha = {alpha:g}, beta = {beta:g}"
     given = {"mean": mean, "alpha": alpha, "beta": beta, "epsilon": epsilon, "low": low, "high": high}
-    radius = (high - low) / 2
-    variance = (high - mean) * (mean - low)  # of the two-point law, which has the most
     on: dict[str, float] = {"low": low, "high": high}
     theory.two_point_lower_bound(mean, alpha, 0.25, epsilon, **on)  # first: refuses what no bound can take
     checks.fraction("beta", beta)
 
     def of_rule(function: Callable[..., float], name: str) -> Callable[[], float]:
-        return lambda: function(name, mean, alpha, beta, epsilon, radius=radius)
+        return lambda: function(name, mean, alpha, beta, epsilon, **on)
 
     found = [
         bound("two_point_lower_bound_without_privacy", "without privacy, in expectation", "at least", OURS,
@@ -183,12 +183,12 @@ def stopping_bounds(mean: float, alpha: float, beta: float, epsilon: float, *, e
         bound("two_point_lower_bound", "private, in expectation", "at least", OURS,
               lambda: theory.two_point_lower_bound(mean, alpha, beta, epsilon, **on)),
         bound("nonprivate_stopping_lower_bound", "without privacy", "order", "Dagum et al. 2000",
-              lambda: theory.nonprivate_stopping_lower_bound(mean, alpha, beta, radius=radius, variance=variance)),
-        bound("private_stopping_lower_bound", "what privacy adds", "at least", f"{PAPER}, Theorem 3.4",
-              lambda: theory.private_stopping_lower_bound(mean, alpha, beta, epsilon, radius=radius)),
-        bound("stopping_lower_bound", "the sum of these two", "order", f"{PAPER}, Corollary 3.6",
+              lambda: theory.nonprivate_stopping_lower_bound(mean, alpha, beta, **on)),
+        bound("private_stopping_lower_bound", "private, in a quarter of runs", "at least", f"{PAPER}, Theorem 3.4",
+              lambda: theory.private_stopping_lower_bound(mean, alpha, beta, epsilon, **on)),
+        bound("stopping_lower_bound", "private: the sum of these two", "order", f"{PAPER}, Corollary 3.6",
               lambda: theory.stopping_lower_bound(
-                  mean, alpha, beta, epsilon, radius=radius, variance=variance)),
+                  mean, alpha, beta, epsilon, **on)),
     ]  # fmt: skip
     for name in ("nas", "dp-nas", "dp-exp-nas"):
         key = name.replace("-", "_")
@@ -198,7 +198,7 @@ def stopping_bounds(mean: float, alpha: float, beta: float, epsilon: float, *, e
         ]
     found += [
         bound("stopping_upper_bound", "dp-exp-nas, 2000 (t0 + t1 + t2)", "at most", f"{PAPER}, Theorem 3.3",
-              lambda: theory.stopping_upper_bound(mean, alpha, beta, epsilon, radius=radius)),
+              lambda: theory.stopping_upper_bound(mean, alpha, beta, epsilon, **on)),
     ]  # fmt: skip
     return Section("stopping", f"{title}, epsilon = {epsilon:g}", "samples", given, found)
 
@@ -233,7 +233,7 @@ def show_bounds(section: Section) -> None:
     ]
     show(section.title, "bold")
     show("")
-    console().print(fitting_table(columns, ("source",), left=("of what", "source")))
+    console().print(wrapped_table(columns, left=("of what", "source")))
     show("")
     for one in section.bounds:
         if one.note:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ from discreet.lab.store import Store
 from discreet.noise import Noise, SimulatedNoise
 from discreet.registry import RULES, make_rule
 from discreet.stopping import DPNAS, NAS, EBGStop, EBStop, StoppingRule
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RUNS = 1000
 CAP = 2**40
@@ -110,8 +113,11 @@ class StoppingSetting:
     @property
     def shown(self) -> dict[str, Any]:
         """The options that somebody chose: not the samples' own range, and not the default cap."""
-        usual = {"low": self.rewards.low, "high": self.rewards.high, "max_samples": CAP}
-        return {name: value for name, value in self.options if value != usual.get(name)}
+        given = dict(self.options)
+        own = given.get("low") == self.rewards.low and given.get("high") == self.rewards.high
+        hidden = {"max_samples"} if given.get("max_samples") == CAP else set()
+        hidden |= {"low", "high"} if own else set()
+        return {name: value for name, value in given.items() if name not in hidden}
 
     @property
     def variant(self) -> str:
@@ -200,8 +206,10 @@ class StoppingRuns:
     def __str__(self) -> str:
         found = self.statistics()
         between = f" (95 % interval {found['low']:,.0f} to {found['high']:,.0f})" if found["low"] >= 0 else ""
+        mean = f"{found['mean']:,.0f} samples"
+        mean = f"at least {mean}" if found["unfinished"] else f"{mean}{between}"
         return (
-            f"{self.setting.label}: mean {found['mean']:,.0f} samples{between}, {found['runs']} "
+            f"{self.setting.label}: mean {mean}, {found['runs']} "
             f"{'run' if found['runs'] == 1 else 'runs'}, {found['failures']} failed, {found['unfinished']} unfinished"
         )
 
@@ -266,6 +274,18 @@ class StoppingRuns:
     def summary_row(self) -> dict[str, Any]:
         """The setting and its statistics: a row of a table."""
         return {**self.description(), **self.statistics()}
+
+    def summary(self) -> pd.DataFrame:
+        """The setting and its statistics as a table of one row."""
+        import pandas as pd  # noqa: PLC0415
+
+        return pd.DataFrame([self.summary_row()])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A tidy table: a row for each run."""
+        import pandas as pd  # noqa: PLC0415
+
+        return pd.DataFrame(self.run_columns())
 
     def run_columns(self) -> dict[str, Any]:
         """Columns of a row for each run."""
@@ -475,6 +495,7 @@ def simulate_rule(
     """Independent runs of a registered stopping rule on independent samples, on simulated noise.
 
     `rewards` is a number (the mean of a coin that shows 0 or 1), a text or a `Rewards`; `options` are the rule's. The
+    samples' range is that of the rewards unless the options say otherwise, and a run ends after 2**40 samples. The
     result depends on what is simulated and on the seed, and not on the engine, its workers, or on what else is
     simulated.
 

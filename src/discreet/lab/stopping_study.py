@@ -42,29 +42,31 @@ class Problem:
     epsilon: float = 0.5
 
     @property
-    def radius(self) -> float:
-        """R of the formulas: half of the range's width."""
-        low, high = ENDS[self.kind]
-        return (high - low) / 2
+    def range(self) -> dict[str, float]:
+        """The ends of the samples' range."""
+        return dict(zip(("low", "high"), ENDS[self.kind], strict=True))
+
+    @property
+    def given(self) -> tuple[float, float, float, float]:
+        """The arguments of the theory's functions."""
+        return self.mean, self.alpha, self.beta, self.epsilon
 
     @property
     def law(self) -> Rewards:
         """What the samples are drawn from."""
         if self.kind == "clicks":
             return Bernoulli(self.mean)
-        return Discrete((-1.0, 1.0), ((1 - self.mean) / 2, (1 + self.mean) / 2))
+        high = round((1 + self.mean) / 2, 12)
+        return Discrete((-1.0, 1.0), (round(1 - high, 12), high))
 
     def lower_bound(self, private: bool = True) -> float:
         """The least expected number of samples of any rule, or of any private one."""
-        low, high = ENDS[self.kind]
         epsilon = self.epsilon if private else math.inf
-        return float(theory.two_point_lower_bound(self.mean, self.alpha, self.beta, epsilon, low=low, high=high))
+        return float(theory.two_point_lower_bound(*self.given[:3], epsilon, **self.range))
 
     def upper_bound(self) -> float:
         """Theorem 3.3's t_U for DP exponential NAS; NaN where it says nothing."""
-        if self.beta > 0.08:
-            return math.nan
-        return float(theory.stopping_upper_bound(self.mean, self.alpha, self.beta, self.epsilon, radius=self.radius))
+        return math.nan if self.beta > 0.08 else float(theory.stopping_upper_bound(*self.given, **self.range))
 
     def with_(self, **changes: Any) -> Problem:
         """The same with some fields changed."""
@@ -118,11 +120,9 @@ class StoppingStudy:
         return list(dict.fromkeys(problem for name in self.sweeps for problem in self.swept(kind, name)))
 
     def risky(self) -> dict[str, list[Problem]]:
-        """Problems in which a broken promise is likeliest: by the samples, and by the released mean's noise."""
-        by_samples = self.base.with_(mean=0.1, alpha=0.9)
-        by_noise = self.base.with_(mean=0.9, alpha=0.05, epsilon=0.001)
-        problems = {"the samples decide": by_samples, "the noise decides": by_noise}
-        return {name: [one.with_(beta=beta) for beta in self.failure_betas] for name, one in problems.items()}
+        """Problems in which a broken promise is likeliest: a large alpha, and noise that halts at the first tests."""
+        mild, strong = self.base.with_(mean=0.1, alpha=0.9), self.base.with_(mean=0.5, alpha=0.9, epsilon=0.001)
+        return {f"ε = {one.epsilon:g}": [one.with_(beta=beta) for beta in self.failure_betas] for one in (mild, strong)}
 
     def setting(self, rule: str, problem: Problem, runs: int | None = None) -> StoppingSetting:
         """One rule on one problem."""
@@ -163,9 +163,8 @@ class StoppingStudy:
 @cache
 def _setting(rule: str, problem: Problem, runs: int, seed: int) -> StoppingSetting:
     """Built once: figures and tables look every setting up many times, and building one builds its rule."""
-    low, high = ENDS[problem.kind]
     private = {"epsilon": problem.epsilon} if rule in PRIVATE else {}
-    options: dict[str, Any] = {"alpha": problem.alpha, "beta": problem.beta, "low": low, "high": high}
+    options: dict[str, Any] = {"alpha": problem.alpha, "beta": problem.beta, **problem.range}
     return StoppingSetting.of(rule, problem.law, runs=runs, seed=seed, **options, **private)
 
 
@@ -189,10 +188,13 @@ class StoppingFindings:
         return self[self.study.setting(rule, problem, self.study.failure_runs)]
 
     def distances(self, rule: str, kind: str) -> list[float]:
-        """In each problem of one kind: a rule's mean number of samples over the least possible one."""
+        """In each problem of one kind: a rule's mean number of samples over the least possible one.
+
+        Problems that differ in epsilon alone are one problem to a rule that is not private.
+        """
+        different = {self.study.setting(rule, one): one for one in self.study.problems(kind)}
         return [
-            float(self.of(rule, one).samples.mean()) / one.lower_bound(rule in PRIVATE)
-            for one in self.study.problems(kind)
+            float(self[setting].samples.mean()) / one.lower_bound(rule in PRIVATE) for setting, one in different.items()
         ]
 
     def guaranteed(self, kind: str) -> list[float]:
@@ -200,9 +202,9 @@ class StoppingFindings:
         return [one.upper_bound() / one.lower_bound() for one in self.study.problems(kind)]
 
     def shares_of_the_theorem(self) -> list[float]:
-        """In each problem: DP exponential NAS's 1 - beta quantile of samples over Theorem 3.3's bound."""
+        """In each problem: the most samples that a run of DP exponential NAS took over Theorem 3.3's bound."""
         return [
-            float(np.quantile(self.of("dp-exp-nas", one).samples, 1 - one.beta, method="higher")) / one.upper_bound()
+            float(self.of("dp-exp-nas", one).samples.max()) / one.upper_bound()
             for kind in ENDS
             for one in self.study.problems(kind)
         ]
@@ -224,8 +226,7 @@ class StoppingFindings:
 
 def typical(rule: str, problem: Problem) -> float:
     """About how many samples a rule takes, read off its thresholds."""
-    given = (problem.mean, problem.alpha, problem.beta, problem.epsilon)
-    return float(theory.typical_samples(rule, *given, radius=problem.radius))
+    return float(theory.typical_samples(rule, *problem.given, **problem.range))
 
 
 def slope(epsilons: Sequence[float], prices: Sequence[float]) -> float:

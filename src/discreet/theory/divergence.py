@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.theory.domain import Floats, inside, privacy, vectorised
 
 
 @vectorised
-def divergence(x: Any, y: Any) -> Any:
+def divergence(x: ArrayLike, y: ArrayLike) -> Any:
     """kl(x, y) between Bernoulli variables of means x and y, in nats.
 
     >>> round(divergence(0.5, 0.75), 6)
@@ -23,7 +24,7 @@ def divergence(x: Any, y: Any) -> Any:
 
 
 @vectorised
-def private_divergence(x: Any, y: Any, epsilon: Any = math.inf) -> Any:
+def private_divergence(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike = math.inf) -> Any:
     """d_epsilon(x, y) = inf over z of epsilon |z - x| + kl(z, y): how well privacy lets x be told from y.
 
     Azize et al. (2025), closed form of Jourdan and Azize (2025). The infimum lies at z = x (privacy costs nothing)
@@ -40,9 +41,12 @@ def private_divergence(x: Any, y: Any, epsilon: Any = math.inf) -> Any:
     x, y = np.where(mirrored, 1 - x, x), np.where(mirrored, 1 - y, y)
     with np.errstate(divide="ignore", invalid="ignore"):
         free_up_to = x / (x + (1 - x) * np.exp(-epsilon))
-        dear = -np.log1p(y * np.expm1(-epsilon)) - epsilon * x
+        inside = y * np.expm1(-epsilon)  # the logarithm is of 1 + inside: small, or near -1, where y = 1 has a limit
+        dear = -np.where(inside > -0.5, np.log1p(inside), np.log(1 - y + y * np.exp(-epsilon))) - epsilon * x
+        dear = np.where(y == 1, epsilon * (1 - x), dear)
     # Where y lies in the last digits of x both formulas are right, and rounding must not make the second negative.
-    return np.where((y <= free_up_to) | np.isinf(epsilon), _kl(x, y), np.maximum(dear, 0.0))
+    free = ((y <= free_up_to) & ((y < 1) | (x == 1))) | np.isinf(epsilon)
+    return np.where(free, _kl(x, y), np.maximum(dear, 0.0))
 
 
 def _pair(x: Any, y: Any) -> tuple[Floats, Floats]:
@@ -54,7 +58,12 @@ def _kl(x: Floats, y: Floats) -> Floats:
 
 
 def _part(p: Floats, q: Floats) -> Floats:
-    """The term p ln(p/q), which is 0 for p = 0 and infinite for q = 0 < p."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result: Floats = np.where(p == 0, 0.0, p * np.log(p / q))
+    """Q - p - p ln(q/p), which is never negative; over both outcomes the differences cancel and leave kl.
+
+    Computed as p (r - ln(1 + r)) with r = (q - p)/p, and by its series for small r: so close means lose no digits.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        r = (q - p) / p
+        series = r * r * (1 / 2 - r * (1 / 3 - r * (1 / 4 - r * (1 / 5 - r * (1 / 6 - r / 7)))))
+        result: Floats = np.where(p == 0, q, p * np.where(np.abs(r) < 0.003, series, r - np.log1p(r)))
     return result

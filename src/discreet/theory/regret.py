@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.theory.divergence import private_divergence
 from discreet.theory.domain import arm_means, positive, privacy, require, vectorised, whole
 
 
 @vectorised
-def regret_lower_bound(means: Any, horizon: Any, epsilon: Any = math.inf) -> Any:
+def regret_lower_bound(means: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike = math.inf) -> Any:
     """The sum over worse arms of gap / d_epsilon(mean, best mean), times ln T (Azize et al. 2025), for Bernoulli arms.
 
     It bounds the regret of every policy that is consistent and epsilon-private, relative to ln T as T grows; at a
@@ -31,7 +32,7 @@ def regret_lower_bound(means: Any, horizon: Any, epsilon: Any = math.inf) -> Any
 
 
 @vectorised
-def lai_robbins_bound(means: Any, horizon: Any) -> Any:
+def lai_robbins_bound(means: ArrayLike, horizon: ArrayLike) -> Any:
     """The sum over worse arms of gap / kl(mean, best mean), times ln T (Lai and Robbins 1985), without privacy.
 
     >>> round(lai_robbins_bound([0.75, 0.625, 0.5, 0.375, 0.25], 5e7))
@@ -41,7 +42,7 @@ def lai_robbins_bound(means: Any, horizon: Any) -> Any:
 
 
 @vectorised
-def private_regret_order(arms: Any, horizon: Any, epsilon: Any) -> Any:
+def private_regret_order(arms: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike) -> Any:
     """K ln T/epsilon: the order of the regret that privacy adds (Shariff and Sheffet 2018).
 
     Their theorem has a constant in front that it does not name; here it is 1, so this is a scale and not a bound.
@@ -54,14 +55,18 @@ def private_regret_order(arms: Any, horizon: Any, epsilon: Any) -> Any:
 
 
 @vectorised
-def minimax_lower_bound(arms: Any, horizon: Any, epsilon: Any = math.inf) -> Any:
+def minimax_lower_bound(arms: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike = math.inf) -> Any:
     """max(sqrt(T (K - 1))/27, (K - 1)/(22 epsilon)): every private policy has it on some arms (Azize, Theorem 4.15).
 
-    >>> round(minimax_lower_bound(5, 5e7, 0.25)), round(minimax_lower_bound(20, 100, 0.001))
+    It says nothing where it would be more than T, and is refused there.
+
+    >>> round(minimax_lower_bound(5, 5e7, 0.25)), round(minimax_lower_bound(20, 1e4, 0.001))
     (524, 864)
     """
-    others = whole("arms", arms, 2) - 1
-    return np.maximum(np.sqrt(_horizon(horizon) * others) / 27, others / (22 * privacy(epsilon)))
+    others, pulls = whole("arms", arms, 2) - 1, _horizon(horizon)
+    bound = np.maximum(np.sqrt(pulls * others) / 27, others / (22 * privacy(epsilon)))
+    require("horizon", pulls, bound <= pulls, "larger for this theorem, which would promise more regret than pulls")
+    return bound
 
 
 def _horizon(horizon: Any) -> Any:

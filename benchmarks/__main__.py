@@ -23,7 +23,7 @@ from rich.table import Table
 import discreet
 from benchmarks.peers import PEERS, PUBLIC
 from discreet.lab import Bernoulli, Discrete, Setting, StoppingSetting, instance, play
-from discreet.lab.kernels import dp_ucb, ucb
+from discreet.lab.kernels import dp_ucb, imed, kl_ucb, thompson_sampling, ucb
 from discreet.lab.kernels.randomness import fresh_state
 from discreet.lab.simulate import run_setting
 from discreet.lab.stopping import run_rule
@@ -177,6 +177,15 @@ def kernels():
         met = arms > 5 or (rate >= 8e8 and rate >= 30 * slow)
         text = ">= 8e8, 30 x reference" if arms == 5 else "-"
         rows.append(Row(f"DP-UCB skip-ahead, C2, K = {arms}", rate, "pulls/s", text, met, "reference", slow / rate))
+    for name, module, constants in (
+        ("KL-UCB", kl_ucb, (0.0,)),
+        ("IMED", imed, ()),
+        ("Thompson sampling", thompson_sampling, ()),
+    ):
+        slow = kernel_rate(module.reference, 5, SHORT, *constants)
+        rate = kernel_rate(module.skip_ahead, 5, HORIZON, *constants)
+        what, met = f"{name} skip-ahead, C2, K = 5", rate >= 2.5e8
+        rows.append(Row(what, rate, "pulls/s", ">= 2.5e8", met, "reference", slow / rate))
     return rows
 
 
@@ -228,7 +237,8 @@ def peers():
 def horizons():
     """Cost grows with the number of decisions, not with T: a run of each at growing horizons."""
     rows = []
-    for policy, options in (("dp-se", {"epsilon": 0.25}), ("ucb", {}), ("dp-ucb", {"epsilon": 0.25})):
+    plain = [(policy, {}) for policy in ("ucb", "kl-ucb", "imed", "ts")]
+    for policy, options in (("dp-se", {"epsilon": 0.25}), *plain, ("dp-ucb", {"epsilon": 0.25})):
         first = None
         for horizon in (1e5, 1e6, 1e7, 5e7, 1e9):
             setting = Setting.of(policy, "C2", horizon=horizon, runs=5, **options)

@@ -4,8 +4,9 @@ import inspect
 
 import discreet
 
-OPTIONS = {"epsilon": 1.0, "horizon": 200_000, "beta": 0.1, "max_pulls": 200_000}
-STEPWISE = ("ucb", "dp-ucb", "dp-ucb-hybrid")  # a decision a pull: short horizons keep their tests quick
+OPTIONS = {"epsilon": 1.0, "horizon": 200_000, "beta": 0.1, "max_pulls": 200_000, "seed": 1}
+# A decision a pull: short horizons keep their tests quick.
+STEPWISE = ("ucb", "kl-ucb", "imed", "ts", "dp-ucb", "dp-ucb-hybrid")
 EASY = (0.95, 0.05)
 
 

@@ -14,6 +14,8 @@ import discreet
 from discreet.cli import commands, console, main
 from discreet.lab import Results, fast, simulate
 from discreet.lab.evaluation import Evaluation
+from discreet.lab.league_study import LeagueStudy
+from discreet.lab.report import Reproduced
 from discreet.lab.stopping_study import StoppingStudy
 from discreet.lab.store import Store
 
@@ -123,8 +125,11 @@ def test_options_are_numbers_where_they_can_be(run):
 # ---------------------------------------------------------------------- what goes wrong
 
 BAD_USE = [
-    ("simulate dp-sex --epsilon 1", "policy must be one of dp-bai, dp-se, "),
-    ("simulate dp-se --instance C9 --epsilon 1", "instance must be C1, C2, C3, C4 or a list of arms, got 'C9'"),
+    ("simulate dp-sex --epsilon 1", "policy must be one of adap-klucb, "),
+    (
+        "simulate dp-se --instance C9 --epsilon 1",
+        "instance must be C1, C2, C3, C4, R1, R2, R3 or a list of arms, got 'C9'",
+    ),
     ("simulate dp-se", "dp-se needs the option 'epsilon'"),
     ("simulate ucb --epsilon 1", "ucb has no option 'epsilon'"),
     ("simulate dp-se --epsilon abc", "'--epsilon': 'abc' is not a number"),
@@ -211,14 +216,14 @@ def test_a_missing_package_is_named(run, monkeypatch, tmp_path, missing):
 
 @pytest.mark.filterwarnings("default")
 def test_a_slow_way_is_a_hint(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "discreet.lab.kernels", None)
+    monkeypatch.setitem(sys.modules, "discreet.lab.kernels.dispatch", None)
     monkeypatch.setattr(fast, "hint", fast.hint.__wrapped__)  # it speaks once in a process
     monkeypatch.setenv("PYTHONWARNINGS", "default")
     monkeypatch.setattr("discreet.cli.simulation.FEW_PULLS", 1e9)
     code, out, err = run("simulate", "ucb", "--horizon", "500", "--runs", "1", "--json")
     assert code == 0
     assert json.loads(out)["final_regret"]["method"] == "object"
-    assert err.startswith("hint: discreet.lab.kernels is not installed, so UCB and DP-UCB are simulated one pull")
+    assert err.startswith("hint: discreet.lab.kernels.dispatch is not installed, so every policy is simulated as the ")
 
 
 def test_a_long_wait_is_announced(run, monkeypatch):
@@ -281,14 +286,20 @@ def tiny(monkeypatch):
     few = {"runs": 2, "failure_runs": 2, "means": (0.5,), "alphas": (0.9,), "epsilons": (1.0,), "betas": (0.05,)}
     monkeypatch.setattr(commands, "StoppingStudy", partial(StoppingStudy, **few, failure_betas=(0.3,)))
 
-    def write_report(findings, stopping, folder, *, seconds, on_progress):
+    few = {"arms": (5,), "epsilons": (1.0,), "policies": ("dp-se", "dp-chernoff-imed"), "many_runs": 2}
+    monkeypatch.setattr(commands, "LeagueStudy", partial(LeagueStudy, **few))
+
+    def write_report(found, folder, *, seconds, on_progress):
         assert seconds > 0
-        assert stopping.results
+        assert found.stopping.results
+        assert found.league.results
         on_progress(2)
-        (folder / "report.html").write_text(str(len(findings.results)))
+        (folder / "report.html").write_text(str(len(found.paper.results)))
         return folder / "report.html"
 
-    report = SimpleNamespace(steps=lambda *_: 2, headlines=lambda *_: ["DP-SE is better."], write_report=write_report)
+    report = SimpleNamespace(
+        Reproduced=Reproduced, steps=lambda *_: 2, headlines=lambda *_: ["DP-SE is better."], write_report=write_report
+    )
     monkeypatch.setitem(sys.modules, "discreet.lab.report", report)
     return Evaluation(**small, horizon=2000, runs=2)
 
@@ -316,7 +327,8 @@ def test_an_interrupted_reproduction_goes_on(run, tiny, tmp_path, monkeypatch):
         put(store, simulation)
 
     arguments = ["reproduce", "--horizon", "2000", "--runs", "2", "--output", tmp_path]
-    total = len(tiny.settings()) + len(commands.StoppingStudy().settings())
+    league = commands.LeagueStudy(horizon=2000, runs=2)
+    total = len({*tiny.settings(), *commands.StoppingStudy().settings(), *league.settings()})
     monkeypatch.setattr(Store, "put", put_three)
     code, out, err = run(*arguments)
     assert (code, out) == (130, "")

@@ -12,7 +12,7 @@ import pytest
 import discreet
 from discreet import AboveThreshold, BinaryTreeCounter, HybridCounter, LaplaceMechanism
 from discreet.noise import Reserve
-from discreet.testing import coarse_grid, worst_loss
+from discreet.testing import ScriptedNoise, coarse_grid, worst_loss
 from tests import examples
 
 EPSILON = 2.0
@@ -74,6 +74,62 @@ def stepwise(name, rewards, epsilon=EPSILON, **options):
             arms.append(arm)
             policy.close({arm: reward})
         return tuple(arms), tuple(entry.units for entry in policy.ledger)
+
+    return run
+
+
+def batched(name, *totals, epsilon=EPSILON, **options):
+    """The arms that a batched policy pulls, and all it releases: the first batches of both arms, then one at a time."""
+
+    def run(noise):
+        with coarse_grid():
+            policy = discreet.make_policy(name, ["A", "B"], epsilon=epsilon, noise=noise, **options)
+        arms = []
+        for total in totals:
+            pulls = policy.plan().pulls
+            arms.append(tuple(pulls))
+            policy.close(dict.fromkeys(pulls, total) if len(pulls) == 1 else dict(zip("AB", total, strict=True)))
+        return tuple(arms), tuple(entry.units for entry in policy.ledger)
+
+    return run
+
+
+def lazy(name, changed=None, epochs=2, later=False, **options):
+    """The pulls that a lazy policy plans and all it releases, when A pays 1 but at pull number `changed` and B nothing.
+
+    `later`: begins with blocks of 4 and of 1 behind it, and so that by the index A is overtaken within its block of 8.
+    """
+
+    def run(noise):
+        with coarse_grid():
+            policy = discreet.make_policy(name, ["A", "B"], epsilon=EPSILON, noise=noise, **options)
+        if later:
+            policy._totals, policy._counts, policy._pulls, policy.time = [12, -1], [4, 1], [7, 1], 8
+        plans = []
+        for _ in range(epochs):
+            past, pulls = policy.pulls, policy.plan().pulls
+            plans.append(tuple(pulls.items()))
+            paid = {"A": pulls.get("A", 0) - (past["A"] < (changed or 0) <= past["A"] + pulls.get("A", 0)), "B": 0}
+            policy.close({arm: paid[arm] for arm in pulls})
+        return tuple(plans), tuple(entry.units for entry in policy.ledger)
+
+    return run
+
+
+def paired(*totals):
+    """What a paired policy pulls and releases: two arms in turn, and in between its leader alone, which it ignores."""
+
+    def run(noise):
+        with coarse_grid():
+            policy = discreet.DPPairedIMED(["A", "B"], epsilon=EPSILON, noise=noise, first_batch=1)
+        arms = []
+        for total in totals:
+            while not (plan := policy.plan()).learns:
+                arms.append(tuple(plan.pulls))
+                policy.close()
+            arms.append(tuple(plan.pulls))
+            policy.close({arm: total["AB".index(arm)] for arm in plan.pulls})
+        return tuple(arms), tuple(entry.units for entry in policy.ledger), policy.best_arm
 
     return run
 
@@ -142,6 +198,28 @@ CASES = {
         stepwise("dp-ucb-hybrid", [1, 0, 1, 1, 0, 1], 20.0), stepwise("dp-ucb-hybrid", [1, 0, 1, 0, 0, 1], 20.0),
         20.0, 0, 1, True,
     ),
+    **{
+        f"{name}, {where}": (
+            batched(name, (1, 0), 1, **options), batched(name, *changed, **options), EPSILON, 3, 1, True,
+        )
+        for name, options in (
+            ("adap-ucb", {}), ("adap-klucb", {}), ("dp-klucb", {}), ("dp-imed", {"first_batch": 1}),
+            ("dp-chernoff-imed", {"first_batch": 1}),
+        )
+        for where, changed in (("first batch", ((0, 0), 1)), ("second batch", ((1, 0), 0)))
+    },
+    **{
+        f"{name}, {where}": (lazy(name, **options), lazy(name, changed, **options), EPSILON, 1, 1, True)
+        for name, more in (("lazy-ucb", {}), ("lazy-dp-ts", {"seed": 3}))
+        for where, changed, options in (
+            ("first block", 1, more),
+            ("second block", 3, {"epochs": 3, **more}),
+            ("a block of several epochs", 8, {"later": True, **more}),
+        )
+    },
+    "dp-paired-imed": (
+        paired((0, 0), (1, 0)), paired((0, 0), (1, 1)), EPSILON, 2, 1, True,
+    ),
     "guess-and-double": (
         phases("dp-ucb", (0, 1), (1, 1)), phases("dp-ucb", (0, 1), (0, 1)), EPSILON, 1, 1, False,
     ),
@@ -170,6 +248,16 @@ def test_the_worst_log_ratio_is_at_most_epsilon(case):
     assert measured > 0.1 * epsilon  # the inputs differ where it matters
     if equality:
         assert measured == pytest.approx(epsilon, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["lazy-ucb", "lazy-dp-ts"])
+def test_a_block_of_several_epochs_is_one(name):
+    """What that case is about: a changed reward that is told in one epoch and released in the next."""
+    _, run, *_ = CASES[f"{name}, a block of several epochs"]
+    (first, second), units = run(ScriptedNoise([]))
+    assert first[0][0] == "A"
+    assert 0 < dict(first)["A"] < 8 == dict(first)["A"] + dict(second)["A"]
+    assert units == (0, 7)
 
 
 # ---------------------------------------------------------------------- planted bugs
@@ -260,13 +348,53 @@ def first_pull_bare(monkeypatch):
     monkeypatch.setattr(BinaryTreeCounter, "_add", add)
 
 
+def first_batch_bare(monkeypatch):
+    """The first total of every arm is released without noise, as in public implementations."""
+    from discreet.bandits.batched import BatchedPolicy
+
+    honest = BatchedPolicy._close
+
+    def close(self, totals):
+        if not self._batches[0]:
+            self._laplace._reserve._ready = type(self._laplace._reserve._ready)([0] * len(totals))
+        honest(self, totals)
+
+    monkeypatch.setattr(BatchedPolicy, "_close", close)
+
+
+def remembered_block(monkeypatch):
+    """A block's rewards stay in the next one's total."""
+    from discreet.bandits.lazy import LazyPolicy
+
+    honest = LazyPolicy._release
+
+    def release(self, number):
+        total = self._partial[number]
+        honest(self, number)
+        self._partial[number] = total
+
+    monkeypatch.setattr(LazyPolicy, "_release", release)
+
+
 BUGS = {
     halved_sensitivity: [
         "laplace", "sparse vector", "tree", "dp-se", "dp-ucb", "dp-se-modified", "dp-se-svt", "dp-exp-nas", "dp-nas",
     ],
-    release_at_full_epsilon: ["laplace", "dp-se", "dp-nas", "dp-exp-nas", "dp-se-svt", "dp-se-modified"],
-    shared_noise: ["dp-se", "tree"],
+    release_at_full_epsilon: [
+        "lazy-ucb, a block of several epochs", "lazy-dp-ts, second block",
+        "laplace", "adap-ucb, second batch", "adap-klucb, first batch", "dp-klucb, first batch", "dp-imed, first batch",
+        "dp-chernoff-imed, second batch", "dp-paired-imed", "dp-se", "dp-nas", "dp-exp-nas", "dp-se-svt",
+        "dp-se-modified",
+    ],
+    shared_noise: [
+        "dp-se", "tree", "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch",
+        "dp-chernoff-imed, first batch", "lazy-ucb, first block",
+    ],
+    remembered_block: ["lazy-ucb, first block", "lazy-dp-ts, first block"],
     shared_query_noise: ["dp-nas, second sample"],
+    first_batch_bare: [
+        f"{name}, first batch" for name in ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed")
+    ],
     natural_logarithm: ["tree"],
     hybrid_spends_twice: ["hybrid", "dp-ucb-hybrid"],
     no_threshold_noise: ["sparse vector, long"],
@@ -321,6 +449,11 @@ def scales_of(name):
         ("dp-se-modified", {6, 2}),
         ("dp-se", {1}),
         ("dp-bai", {1}),
+        *(
+            (name, {1})
+            for name in ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed", "dp-paired-imed")
+        ),
+        *((name, {1}) for name in ("lazy-ucb", "lazy-dp-ts")),
         ("guess-and-double", {1}),
         ("dp-ucb", {11}),  # floor(log2 2000) + 1 levels
         ("mishra-thakurta-2015", {22}),  # and two arms

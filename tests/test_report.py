@@ -6,11 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import discreet
 from discreet.errors import ArgumentError
 from discreet.lab import figures, report
 from discreet.lab.engines import Serial
 from discreet.lab.evaluation import Evaluation, Findings, smallest_constant
 from discreet.lab.gallery import every_picture
+from discreet.lab.league_gallery import league_picture
+from discreet.lab.league_study import LeagueStudy, standings
+from discreet.lab.report import Reproduced
 from discreet.lab.results import Results, Simulation
 from discreet.lab.stopping_gallery import every_stopping_picture
 from discreet.lab.stopping_study import StoppingStudy
@@ -42,6 +46,21 @@ STUDY = StoppingStudy(
 @pytest.fixture(scope="module")
 def found():
     return SMALL.run()
+
+
+LEAGUE = LeagueStudy(
+    horizon=20_000,
+    runs=3,
+    many_runs=20,
+    arms=(3, 5),
+    epsilons=(1.0,),
+    policies=("dp-chernoff-imed", "dp-imed", "dp-se"),
+)
+
+
+@pytest.fixture(scope="module")
+def league():
+    return LEAGUE.run()
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +131,7 @@ def test_the_papers_twelve_figures_have_its_panels_and_curves(found):
     for picture in paper:
         for panel in picture.panels:
             assert sorted(line.label.split(",")[0] for line in panel.lines) == ["DP-SE", "DP-SE", "DP-UCB", "DP-UCB"]
-    assert len(drawn) + 5 + 2 == report.steps(full, StoppingStudy())
+    assert len(drawn) + 1 + 5 + 2 == report.steps(full, StoppingStudy())
 
 
 def test_lines_are_the_results(found, pictures):
@@ -145,8 +164,8 @@ def test_axes_are_named_and_lines_can_be_told_apart(pictures):
             assert len(set(looks)) == len(looks)
 
 
-def test_nothing_overlaps_the_legend_or_leaves_the_picture(pictures, stopping):
-    for picture in (*pictures.values(), *every_stopping_picture(stopping)):
+def test_nothing_overlaps_the_legend_or_leaves_the_picture(pictures, stopping, league):
+    for picture in (*pictures.values(), league_picture(league), *every_stopping_picture(stopping)):
         figure = figures.paint(picture)
         figure.draw_without_rendering()
         (legend,) = figure.legends
@@ -165,11 +184,12 @@ def test_nothing_overlaps_the_legend_or_leaves_the_picture(pictures, stopping):
 # ---------------------------------------------------------------------- the report
 
 
-def test_the_report_stands_alone(found, stopping, tmp_path):
+def test_the_report_stands_alone(found, stopping, league, tmp_path):
     told = []
-    page = report.write_report(found, stopping, tmp_path, seconds=1.5, engine=Serial(), on_progress=told.append)
+    everything = Reproduced(found, stopping, league)
+    page = report.write_report(everything, tmp_path, seconds=1.5, engine=Serial(), on_progress=told.append)
     assert sum(told) == report.steps(SMALL, STUDY)
-    drawn = [*every_picture(found), *every_stopping_picture(stopping)]
+    drawn = [*every_picture(found), league_picture(league), *every_stopping_picture(stopping)]
     html = page.read_text()
     assert not re.findall(r"(?:src|href)=\"(?!data:|#)", html)
     assert "<script" not in html
@@ -186,24 +206,26 @@ def test_the_report_stands_alone(found, stopping, tmp_path):
         assert f"{ratio:.1f}" in html or f"{ratio:.2f}" in html
 
 
-def test_headlines_count_what_is_there(found, stopping):
+def test_headlines_count_what_is_there(found, stopping, league):
     ratios = [found.ratio(*setting) for setting in found.paper_settings()]
-    first = report.headlines(found, stopping)[0]
+    first = report.headlines(Reproduced(found, stopping, league))[0]
     assert f"in {sum(ratio >= 5 for ratio in ratios)} of {len(ratios)} settings" in first
     assert f"the smallest ratio is {min(ratios):.2f}" in first
 
 
-def test_a_claim_that_fails_is_marked(found, stopping, monkeypatch):
+def test_a_claim_that_fails_is_marked(found, stopping, league, monkeypatch):
     monkeypatch.setattr(report, "CLAIM", 1e9)
     pictures = every_picture(found)
-    html = report.render(found, stopping, pictures, dict.fromkeys((p.name for p in pictures), ""), 1.0)
+    html = report.render(
+        Reproduced(found, stopping, league), pictures, dict.fromkeys((p.name for p in pictures), ""), 1.0
+    )
     assert html.count("✗</td>") == len(found.paper_settings()) + 2 * 2 * 2  # and the two other forms, with five arms
 
 
-def test_tables_are_tidy_and_equal_in_both_formats(found, stopping, tmp_path):
-    write_tables((found.results, stopping.results), tmp_path)
+def test_tables_are_tidy_and_equal_in_both_formats(found, stopping, league, tmp_path):
+    write_tables((found.results, stopping.results, league.rows()), tmp_path)
     tables = {}
-    for name in ("settings", "runs", "arms", "curves", "stopping", "stopping_runs"):
+    for name in ("settings", "runs", "arms", "curves", "stopping", "stopping_runs", "league"):
         tables[name] = pd.read_parquet(tmp_path / f"{name}.parquet")
         again = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values={"epsilon": [""]})
         pd.testing.assert_frame_equal(tables[name], again, check_dtype=False, rtol=1e-8)
@@ -218,3 +240,49 @@ def test_tables_are_tidy_and_equal_in_both_formats(found, stopping, tmp_path):
         == 20_000
     ).all()
     assert isinstance(found.results, Results)
+
+
+# ---------------------------------------------------------------------- the league
+
+
+def test_the_league_has_every_private_policy_that_can_be_played_at_every_place():
+    study = LeagueStudy()
+    private = {name for name, kind in discreet.POLICIES.items() if kind.privacy_reason is not None}
+    # Best-arm identification has no regret, and the hybrid counter has no kernel: hours at this horizon.
+    assert private - set(study.policies) == {"dp-bai", "dp-ucb-hybrid"}
+    settings = study.settings()
+    assert len(settings) == len(set(settings))
+    for policy in study.policies:
+        played = [one for one in settings if one.policy == policy]
+        assert len(played) == (16 if policy == "lazy-dp-ts" else 64 + 12)
+
+
+def test_what_the_evaluation_has_is_not_simulated_again():
+    league, paper = set(LeagueStudy().settings()), set(Evaluation().settings())
+    assert {one.policy for one in league & paper} == {"dp-se", "dp-ucb"}
+    assert len(league & paper) == 2 * 64
+
+
+def test_rows_and_standings_are_the_results(league):
+    rows = league.rows()
+    assert len(rows) == 3 * (4 * 2 + 3)
+    one = league.of("dp-imed", ("C2", 5, 1.0))
+    (row,) = (r for r in rows if (r["policy"], r["instance"], r["arms"]) == ("dp-imed", "C2", 5))
+    bound = regret_lower_bound(one.setting.instance.means, 20_000, 1.0)
+    assert row["over_lower_bound"] == pytest.approx(one.mean / bound)
+    assert row["q95"] == np.quantile(one.final, 0.95)
+    assert row["q999"] == np.quantile(one.final, 0.999)
+    assert row["over_dp_se"] == pytest.approx(one.mean / league.of("dp-se", ("C2", 5, 1.0)).mean)
+    table = standings(rows, "paper")
+    assert [r["median"] for r in table] == sorted(r["median"] for r in table)
+    (mine,) = (r for r in table if r["policy"] == "dp-imed")
+    assert mine["runs"] == 4 * 20 + 4 * 3
+    assert mine["worst"] == max(league.ratios("dp-imed", "paper"))
+
+
+def test_the_league_says_what_it_found(league):
+    said = report.league_headlines(league)
+    ratios = league.ratios("dp-chernoff-imed", "rare")
+    assert f"{min(ratios):.2f} to {max(ratios):.2f} times the regret" in said[1]
+    (panel, _) = league_picture(league).panels
+    assert [cloud.values for cloud in panel.clouds] == [league.ratios(p, "paper") for p in LEAGUE.policies]

@@ -453,8 +453,8 @@ GOOD = {"policy": "dp-se", "instance": "C2", "horizon": 1000, "epsilon": 1.0}
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"policy": "dp-sex"}, r"policy must be one of dp-bai, .*, ucb, got 'dp-sex'"),
-        ({"policy": ["dp-se", "se"]}, r"policy must be one of dp-bai, .*, got \['dp-se', 'se'\]"),
+        ({"policy": "dp-sex"}, r"policy must be one of adap-klucb, .*, ucb, got 'dp-sex'"),
+        ({"policy": ["dp-se", "se"]}, r"policy must be one of adap-klucb, .*, got \['dp-se', 'se'\]"),
         ({"epsilon": None}, r"epsilon must be a number, got None"),
         ({"epsilon": 0}, r"epsilon must be a number above 0, got 0"),
         ({"epsilno": 1}, r"dp-se has no option 'epsilno'; its options are arms, epsilon, "),
@@ -465,8 +465,8 @@ GOOD = {"policy": "dp-se", "instance": "C2", "horizon": 1000, "epsilon": 1.0}
         ({"checkpoints": [5, 1001]}, r"checkpoints must not lie past the horizon 1000, got 1001"),
         ({"checkpoints": [0]}, r"a checkpoint must be at least 1, got 0"),
         ({"noise": SimulatedNoise(1)}, r"noise is not an option of the policy here: the simulator sets it"),
-        ({"instance": "C5"}, r"instance must be C1, C2, C3, C4 or a list of arms, got 'C5'"),
-        ({"instance": 0.5}, r"instance must be C1, C2, C3, C4 or a list of arms, got 0.5"),
+        ({"instance": "C5"}, r"instance must be C1, C2, C3, C4, R1, R2, R3 or a list of arms, got 'C5'"),
+        ({"instance": 0.5}, r"instance must be C1, C2, C3, C4, R1, R2, R3 or a list of arms, got 0.5"),
         ({"instance": [0.5]}, r"an instance needs at least two arms, got 1"),
         ({"arms": 1}, r"arms must be at least 2, got 1"),
         ({"instance": [0.5, 1.5]}, r"mean must lie in \[0, 1\], since a Bernoulli arm pays 0 or 1, got 1.5"),

@@ -3,25 +3,36 @@
 Which arm to pull next, and when enough has been seen, under pure differential privacy.
 
 Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, `GuessAndDouble`, the withdrawn
-`DPSparseVectorElimination` and `ModifiedDPSuccessiveElimination`, and the non-private `UCB` and
-`SuccessiveElimination`; `Bandit` drives any of them by ask and tell.
+`DPSparseVectorElimination` and `ModifiedDPSuccessiveElimination`, and the non-private `UCB`,
+`KLUCB`, `IMED`, `ThompsonSampling` and `SuccessiveElimination`; `Bandit` drives any of them by ask and tell.
 
 Stopping rules: `DPExponentialNAS`, `DPNAS`, and the non-private `NAS`, `EBStop`, `EBGStop`.
 """
 
 from discreet._version import __version__
 from discreet.bandits import (
+    DPIMED,
+    DPKLUCB,
     DPUCB,
+    IMED,
+    KLUCB,
     UCB,
+    AdaPKLUCB,
+    AdaPUCB,
+    AnytimeLazyUCB,
     DPBestArm,
+    DPChernoffIMED,
     DPHybridUCB,
+    DPPairedIMED,
     DPSparseVectorElimination,
     DPSuccessiveElimination,
     GuessAndDouble,
+    LazyDPTS,
     ModifiedDPSuccessiveElimination,
     Plan,
     Policy,
     SuccessiveElimination,
+    ThompsonSampling,
 )
 from discreet.driver import Bandit
 from discreet.errors import (
@@ -37,6 +48,7 @@ from discreet.grid import Grid
 from discreet.mechanisms import AboveThreshold, BinaryTreeCounter, HybridCounter, LaplaceMechanism
 from discreet.noise import SimulatedNoise
 from discreet.privacy import Neighbours, Privacy, Release, Unit
+from discreet.recommendation import Recommendation, recommend
 from discreet.registry import POLICIES, RULES, make_policy, make_rule, register
 from discreet.stopping import (
     DPNAS,
@@ -50,19 +62,28 @@ from discreet.stopping import (
 from discreet.tickets import Ticket, Told
 
 __all__ = [
+    "DPIMED",
+    "DPKLUCB",
     "DPNAS",
     "DPUCB",
+    "IMED",
+    "KLUCB",
     "NAS",
     "POLICIES",
     "RULES",
     "UCB",
     "AboveThreshold",
+    "AdaPKLUCB",
+    "AdaPUCB",
+    "AnytimeLazyUCB",
     "ArgumentError",
     "Bandit",
     "BinaryTreeCounter",
     "DPBestArm",
+    "DPChernoffIMED",
     "DPExponentialNAS",
     "DPHybridUCB",
+    "DPPairedIMED",
     "DPSparseVectorElimination",
     "DPSuccessiveElimination",
     "DiscreetError",
@@ -73,18 +94,21 @@ __all__ = [
     "GuessAndDouble",
     "HybridCounter",
     "LaplaceMechanism",
+    "LazyDPTS",
     "ModifiedDPSuccessiveElimination",
     "Neighbours",
     "Plan",
     "Policy",
     "Privacy",
     "PrivacyError",
+    "Recommendation",
     "Release",
     "SimulatedNoise",
     "StateError",
     "StoppingResult",
     "StoppingRule",
     "SuccessiveElimination",
+    "ThompsonSampling",
     "Ticket",
     "TicketError",
     "Told",
@@ -93,5 +117,6 @@ __all__ = [
     "__version__",
     "make_policy",
     "make_rule",
+    "recommend",
     "register",
 ]

@@ -19,6 +19,9 @@ POLICIES: dict[str, type[bandits.Policy]] = {
     policy.key: policy
     for policy in (
         bandits.UCB,
+        bandits.KLUCB,
+        bandits.IMED,
+        bandits.ThompsonSampling,
         bandits.SuccessiveElimination,
         bandits.DPSuccessiveElimination,
         bandits.DPUCB,
@@ -26,6 +29,14 @@ POLICIES: dict[str, type[bandits.Policy]] = {
         bandits.DPSparseVectorElimination,
         bandits.ModifiedDPSuccessiveElimination,
         bandits.DPBestArm,
+        bandits.AdaPUCB,
+        bandits.AdaPKLUCB,
+        bandits.DPKLUCB,
+        bandits.DPIMED,
+        bandits.DPChernoffIMED,
+        bandits.DPPairedIMED,
+        bandits.AnytimeLazyUCB,
+        bandits.LazyDPTS,
         bandits.GuessAndDouble,
     )
 }
@@ -51,11 +62,10 @@ def make_policy(name: str, arms: Iterable[Arm], **options: Any) -> bandits.Polic
 
     >>> make_policy("ucb", ["A", "B"])
     UCB(arms=['A', 'B'], low=0.0, high=1.0)
-    >>> make_policy("dp-sex", ["A", "B"])
+    >>> make_policy("dp-sex", ["A", "B"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    discreet.errors.ArgumentError: policy must be one of dp-bai, dp-se, dp-se-modified, dp-se-svt, dp-ucb,
-    dp-ucb-hybrid, guess-and-double, se, ucb, got 'dp-sex'
+    discreet.errors.ArgumentError: policy must be one of adap-klucb, adap-ucb, dp-bai, ... ucb, got 'dp-sex'
     """
     kind: type[bandits.Policy] = _look_up("policy", name, POLICIES)
     _check_options(name, kind, options)
@@ -106,7 +116,8 @@ def register(kind: type[Kind]) -> type[Kind]:
 
 def _look_up(what: str, name: str, table: dict[str, Any]) -> Any:
     if not isinstance(name, str) or name not in table:
-        raise ArgumentError(f"{what} must be one of {', '.join(sorted(table))}, got {name!r}")
+        other = next((f", a {kind}" for kind, names in TABLES.items() if isinstance(name, str) and name in names), "")
+        raise ArgumentError(f"{what} must be one of {', '.join(sorted(table))}, got {name!r}{other}")
     return table[name]
 
 

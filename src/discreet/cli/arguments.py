@@ -109,7 +109,7 @@ def complete_policy() -> list[tuple[str, str]]:
 
 
 def complete_instance() -> list[tuple[str, str]]:
-    """Every instance of the paper with what it is."""
+    """Every known instance with what it is."""
     return [(name, first_sentence(make)) for name, make in INSTANCES.items()]
 
 
@@ -139,14 +139,14 @@ InstanceName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="An instance of the paper: C1, C2, C3 or C4.",
+        help="A known instance: the paper's C1 to C4, or R1 to R3 with rare rewards.",
         autocompletion=complete_instance,
         show_default="C2",
     ),
 ]
 Arms = Annotated[
     int | None,
-    typer.Option(parser=whole, metavar=NUMBER, help="How many arms the instance has.", show_default="5"),
+    typer.Option(parser=whole, metavar=NUMBER, help="How many arms the instance has.", show_default="5, R3 50"),
 ]
 ArmTexts = Annotated[
     list[str] | None,

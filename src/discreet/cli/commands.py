@@ -74,9 +74,11 @@ from discreet.errors import ArgumentError
 from discreet.lab import instances
 from discreet.lab.engines import make_engine
 from discreet.lab.evaluation import Evaluation
+from discreet.lab.league_study import LeagueStudy
 from discreet.lab.results import Results
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
-from discreet.lab.simulate import LEAGUE, league
+from discreet.lab.simulate import LEAGUE
+from discreet.lab.simulate import league as league_settings
 from discreet.lab.stopping_study import StoppingStudy
 
 FOLDER = Path("reproduction")
@@ -189,7 +191,7 @@ def compare(
     """Compare policies on one instance, the best first. An option goes to each policy that has it."""
     common = problem(instance, arm, arms, horizon=horizon, runs=runs, seed=seed, checkpoints=checkpoint)
     entries = [read_entry(text) for text in policies or LEAGUE]
-    settings = league(entries, read_options(option or (), epsilon), common)
+    settings = league_settings(entries, read_options(option or (), epsilon), common)
     where = choose_engine(settings, engine, workers, address)
     results = run_settings(settings, where, output=output, csv=csv, quiet=json)
     if json:
@@ -238,14 +240,17 @@ def reproduce(
     workers: Workers = None,
     address: Address = None,
 ) -> None:
-    """Repeat the paper's whole evaluation, measure the stopping rules against their limits, and write a report.
+    """Repeat the paper's whole evaluation, go beyond it, and write a report.
+
+    Beyond: every private policy and stopping rule against its lower bound.
 
     After Ctrl-C the same command goes on where it was: finished settings are kept in the folder.
     """
     changes: dict[str, Any] = {"horizon": horizon, "seed": seed, **({} if runs is None else {"runs": runs})}
     evaluation = Evaluation.quick(**changes) if quick else Evaluation(**changes)
     study = StoppingStudy.quick(seed=seed) if quick else StoppingStudy(seed=seed)
-    run_evaluation(evaluation, study, make_engine(engine or "threads", workers, address), output, json=json)
+    league = LeagueStudy.quick(**changes) if quick else LeagueStudy(**changes)
+    run_evaluation(evaluation, study, league, make_engine(engine or "threads", workers, address), output, json=json)
 
 
 @app.command(

@@ -9,6 +9,7 @@ from typing import Any
 from discreet.cli.console import check_writable, duration, progress, show, show_json
 from discreet.lab.engines import Engine
 from discreet.lab.evaluation import Evaluation
+from discreet.lab.league_study import LeagueStudy
 from discreet.lab.simulate import Runs
 from discreet.lab.stopping_study import StoppingStudy
 from discreet.lab.store import Store
@@ -18,26 +19,30 @@ class Interrupted(Exception):
     """Ctrl-C, with what has become of the work."""
 
 
-def reproduce(evaluation: Evaluation, study: StoppingStudy, engine: Engine, folder: Path, *, json: bool) -> None:
+def reproduce(
+    evaluation: Evaluation, study: StoppingStudy, league: LeagueStudy, engine: Engine, folder: Path, *, json: bool
+) -> None:
     """Simulate what is not in the folder yet, write the report, and say what was found."""
-    from discreet.lab.report import headlines, steps, write_report  # noqa: PLC0415  (matplotlib and pandas)
+    from discreet.lab.report import Reproduced, headlines, steps, write_report  # noqa: PLC0415  (matplotlib and pandas)
 
-    settings: list[Runs] = [*evaluation.settings(), *study.settings()]
+    settings: list[Runs] = [*evaluation.settings(), *study.settings(), *league.settings()]
     store, start = Store(folder / "settings"), time.perf_counter()
     check_writable(folder / "report.html")
     check_writable(store.path(settings[0]))
     try:
         with progress(f"simulating {len(settings)} settings", sum(one.runs for one in settings), json) as advance:
-            findings, stopping = evaluation.run(engine, store, advance), study.run(engine, store, advance)
+            paper, stopping = evaluation.run(engine, store, advance), study.run(engine, store, advance)
+            found = Reproduced(paper, stopping, league.run(engine, store, advance))
         simulated = time.perf_counter() - start
         with progress("drawing the report", steps(evaluation, study), json) as advance:
-            report = write_report(findings, stopping, folder, seconds=simulated, on_progress=advance)
+            report = write_report(found, folder, seconds=simulated, on_progress=advance)
     except KeyboardInterrupt as stop:
-        kept = sum(store.path(one).exists() for one in settings)
+        paths = {store.path(one) for one in settings}  # some settings belong to two studies
+        kept = sum(path.exists() for path in paths)
         raise Interrupted(
-            f"{kept} of {len(settings)} settings are finished and kept in {folder}: the same command goes on from there"
+            f"{kept} of {len(paths)} settings are finished and kept in {folder}: the same command goes on from there"
         ) from stop
-    tell(headlines(findings, stopping), report, folder, time.perf_counter() - start, json)
+    tell(headlines(found), report, folder, time.perf_counter() - start, json)
 
 
 def tell(sentences: list[str], report: Path, folder: Path, seconds: float, json: bool) -> None:

@@ -14,7 +14,7 @@ from discreet.errors import ArgumentError
 from discreet.lab.engines import Engine, make_engine
 from discreet.lab.fast import find_kernel
 from discreet.lab.results import Results
-from discreet.lab.setting import ARMS, Setting
+from discreet.lab.setting import Setting
 from discreet.lab.simulate import play, simulate_all
 
 FEW_PULLS = 200_000  # in fewer, worker processes take longer to start than they save
@@ -39,7 +39,7 @@ def problem(
         raise ArgumentError(f"--arms is for --instance; with --arm it must be left out, got {arms}")
     return {
         "instance": list(own_arms) if own_arms else name or "C2",
-        "arms": ARMS if arms is None else arms,
+        "arms": arms,
         "horizon": horizon,
         "runs": runs,
         "seed": seed,

@@ -1,4 +1,4 @@
-"""Which settings have a compiled kernel: UCB and DP-UCB on Bernoulli arms. All others are played as the object."""
+"""Which settings have a compiled kernel: step-wise and batched policies on Bernoulli arms. Objects play all others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from discreet.bandits import DPUCB, UCB, Policy
+from discreet.bandits import (
+    DPIMED,
+    DPKLUCB,
+    DPUCB,
+    IMED,
+    KLUCB,
+    UCB,
+    AdaPKLUCB,
+    AdaPUCB,
+    DPChernoffIMED,
+    LazyDPTS,
+    Policy,
+    ThompsonSampling,
+)
 from discreet.lab.instances import Instance
 
 Kernel = Callable[[np.random.SeedSequence], Any]
 """From a run's seed to how often each arm was pulled by each checkpoint."""
+
+
+KERNELED = (UCB, KLUCB, IMED, ThompsonSampling, DPUCB, LazyDPTS, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, DPChernoffIMED)
+"""The policies that `kernels/dispatch.py` has a kernel for."""
 
 
 class SlowWarning(UserWarning):
@@ -21,28 +38,27 @@ class SlowWarning(UserWarning):
 
 
 def find_kernel(policy: Policy, on: Instance, horizon: int, checkpoints: tuple[int, ...]) -> Kernel | None:
-    """The exact skip-ahead kernel for this policy object, or None where there is none."""
-    if type(policy) not in (UCB, DPUCB) or not on.bernoulli or (policy.low, policy.high) != (0.0, 1.0):
+    """The exact kernel for this policy object, or None where there is none."""
+    if type(policy) not in KERNELED or not on.bernoulli or (policy.low, policy.high) != (0.0, 1.0):
         return None
     try:
-        from discreet.lab.kernels import dp_ucb, ucb  # noqa: PLC0415  (numba takes a second, so only where it is used)
+        # numba takes a second, so only where it is used
+        from discreet.lab.kernels.dispatch import KERNELS  # noqa: PLC0415
         from discreet.lab.kernels.randomness import fresh_state  # noqa: PLC0415
     except ImportError as error:  # not there, or there and broken
         hint(error.name or "numba")
         return None
     chances, marks = on.means, np.array(checkpoints, dtype=np.int64)
-    if isinstance(policy, DPUCB):
-        constants = dp_ucb.constants(policy)
-        return lambda seed: dp_ucb.skip_ahead(chances, horizon, fresh_state(seed), marks, *constants)
-    return lambda seed: ucb.skip_ahead(chances, horizon, fresh_state(seed), marks)
+    play = KERNELS[type(policy)](policy)
+    return lambda seed: play(chances, horizon, fresh_state(seed), marks)
 
 
 @cache
 def hint(missing: str) -> None:
     """Say once how to get the kernels."""
     warnings.warn(
-        f"{missing} is not installed, so UCB and DP-UCB are simulated one pull at a time; "
-        f"pip install 'discreet[lab]' makes them thousands of times faster",
+        f"{missing} is not installed, so every policy is simulated as the object, UCB and DP-UCB one pull at a time; "
+        f"pip install 'discreet[lab]' makes that up to thousands of times faster",
         SlowWarning,
         stacklevel=2,
     )

@@ -101,6 +101,8 @@ class Picture:
     caption: str
     panels: Sequence[Panel]
     columns: int = 2
+    stretch: float = 1.0
+    """How much wider than usual its panels are."""
     simulations: Sequence[Simulation | StoppingRuns] = field(default=(), compare=False)
     """What it shows, for the table beside it."""
 
@@ -122,7 +124,7 @@ def paint(picture: Picture) -> Figure:
     rows = -(-len(picture.panels) // picture.columns)
     with mpl.rc_context(LOOKS):
         alone = 1.6 if len(picture.panels) == 1 else 1.0
-        size = (alone * PANEL_WIDTH * picture.columns, alone * PANEL_HEIGHT * rows + 0.75)
+        size = (alone * picture.stretch * PANEL_WIDTH * picture.columns, alone * PANEL_HEIGHT * rows + 0.75)
         figure = NewFigure(figsize=size, layout="constrained")
         figure.suptitle(picture.title, fontsize=10)
         axes = figure.subplots(rows, picture.columns, squeeze=False).ravel().tolist()

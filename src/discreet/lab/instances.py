@@ -1,4 +1,4 @@
-"""Bandit instances: what each arm pays. The four of the paper's evaluation, for any number of arms, and your own."""
+"""Bandit instances: what each arm pays. The paper's four and three of rare rewards, and your own."""
 
 from __future__ import annotations
 
@@ -70,16 +70,38 @@ def concave_gaps(arms: int) -> Floats:
     return HIGH - (HIGH - LOW) * ((i - 1) / (arms - 1)) ** 2
 
 
+def rare_equal_gaps(arms: int) -> Floats:
+    """R1: clicks, one arm of 2 %, all others 1.5 %."""
+    return np.array([0.02] + [0.015] * (arms - 1))
+
+
+def rare_linear_gaps(arms: int) -> Floats:
+    """R2: clicks, from 5 % down to 0.5 % in equal steps."""
+    return np.linspace(0.05, 0.005, arms)
+
+
+def rare_winner(arms: int) -> Floats:
+    """R3: conversions, one winner of 3 % among arms of 1 % (50 of them unless told otherwise)."""
+    return np.array([0.03] + [0.01] * (arms - 1))
+
+
+PAPER = ("C1", "C2", "C3", "C4")
+RARE = ("R1", "R2", "R3")
 INSTANCES: dict[str, Callable[[int], Floats]] = {
     "C1": equal_gaps,
     "C2": linear_gaps,
     "C3": convex_gaps,
     "C4": concave_gaps,
+    "R1": rare_equal_gaps,
+    "R2": rare_linear_gaps,
+    "R3": rare_winner,
 }
+ARMS = {"R3": 50}
+"""How many arms an instance has if nothing is said: 5 where it is not in here."""
 
 
-def instance(what: str | Instance | Iterable[float | str | Rewards], arms: int = 5) -> Instance:
-    """An instance of the paper by its name and number of arms; or one made of your own arms.
+def instance(what: str | Instance | Iterable[float | str | Rewards], arms: int | None = None) -> Instance:
+    """A known instance by its name and number of arms (by default 5, and 50 for R3); or one made of your own arms.
 
     An arm is a `Rewards`, a text that names one, or a number: the mean of a Bernoulli arm.
 
@@ -95,7 +117,7 @@ def instance(what: str | Instance | Iterable[float | str | Rewards], arms: int =
     if isinstance(what, str):
         if what not in INSTANCES:
             raise ArgumentError(f"instance must be {', '.join(INSTANCES)} or a list of arms, got {what!r}")
-        means = INSTANCES[what](checks.whole("arms", arms, at_least=2))
+        means = INSTANCES[what](checks.whole("arms", ARMS.get(what, 5) if arms is None else arms, at_least=2))
         return Instance(what, tuple(Bernoulli(float(mean)) for mean in means))
     if not isinstance(what, Iterable):
         raise ArgumentError(f"instance must be {', '.join(INSTANCES)} or a list of arms, got {what!r}")

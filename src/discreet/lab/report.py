@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from discreet.lab.engines import Engine, make_engine
 from discreet.lab.evaluation import CLAIM, Evaluation, Findings, smallest_constant
 from discreet.lab.figures import Picture, write_picture
 from discreet.lab.gallery import every_picture
+from discreet.lab.league_gallery import TITLES, league_picture
+from discreet.lab.league_study import RECOMMENDED, LeagueFindings, standings
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
 from discreet.lab.stopping import StoppingRuns
@@ -54,6 +56,12 @@ SECTIONS = {
         "The paper does not say which constant its DP-UCB used, and the comparison depends on it. This sweep sets the "
         "relaxation to c ln(T)^1.5/epsilon. A run is stuck when a worse arm was pulled most.",
     ),
+    "league": (
+        "The league",
+        "Beyond the paper: every private policy against the lower bound",
+        "The policies that came after DP-SE, and one of our own, dp-chernoff-imed. Instances are the paper's, and rare "
+        "rewards: R1, one arm of 2 % and others of 1.5 %; R2, from 5 % down to 0.5 %; R3, one winner of 3 % among 50.",
+    ),
     "stopping": (
         "Stopping rules",
         "The stopping rules against their limits",
@@ -79,15 +87,24 @@ ENOUGH = 10
 
 def steps(evaluation: Evaluation, study: StoppingStudy) -> int:
     """How many steps `write_report` reports: pictures, tables and the page."""
-    several, stopping = len(evaluation.arms) > 1, 3 + len(study.kinds)
+    several = len(evaluation.arms) > 1
     pairs = -(-len(evaluation.epsilons) // 2)
     curves = 2 * len(evaluation.instances) * (1 + (pairs if several else 0))
-    return curves + len(evaluation.arms) + 1 + several + len({arms for arms, _ in evaluation.sweeps()}) + stopping + 2
+    sweeps = len({arms for arms, _ in evaluation.sweeps()})
+    league, stopping, tables_and_page = 1, 3 + len(study.kinds), 2
+    return curves + len(evaluation.arms) + 1 + several + sweeps + league + stopping + tables_and_page
+
+
+class Reproduced(NamedTuple):
+    """All that a report is about."""
+
+    paper: Findings
+    stopping: StoppingFindings
+    league: LeagueFindings
 
 
 def write_report(
-    found: Findings,
-    stopping: StoppingFindings,
+    found: Reproduced,
     folder: Path,
     *,
     seconds: float,
@@ -96,12 +113,13 @@ def write_report(
 ) -> Path:
     """Write figures, tables and the page into a folder; gives the page's path. `seconds` is what simulating took."""
     advance = on_progress or (lambda count: None)
-    pictures = [*every_picture(found), *every_stopping_picture(stopping)]
+    pictures = [*every_picture(found.paper), league_picture(found.league), *every_stopping_picture(found.stopping)]
     figures = folder / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     images: dict[str, str] = {}
     # The longest first, so that no worker waits for another at the end.
-    jobs: list[Job] = [(write_tables, (found.results, stopping.results), folder / "data")]
+    tables = found.paper.results, found.stopping.results, found.league.rows()
+    jobs: list[Job] = [(write_tables, tables, folder / "data")]
     longest_first = sorted(pictures, key=lambda picture: -len(picture.panels))
     jobs += [(write_picture, replace(picture, simulations=()), figures) for picture in longest_first]
     with engine or make_engine("processes") as running:
@@ -111,7 +129,7 @@ def write_report(
                 images[name] = base64.b64encode(png).decode()
             advance(1)
     page = folder / "report.html"
-    page.write_text(render(found, stopping, pictures, images, seconds), encoding="utf-8")
+    page.write_text(render(found, pictures, images, seconds), encoding="utf-8")
     advance(1)
     return page
 
@@ -125,9 +143,7 @@ def do_job(job: Job) -> Any:
     return work(*what)
 
 
-def render(
-    found: Findings, stopping: StoppingFindings, pictures: list[Picture], images: dict[str, str], seconds: float
-) -> str:
+def render(found: Reproduced, pictures: list[Picture], images: dict[str, str], seconds: float) -> str:
     """The page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
 
@@ -146,18 +162,24 @@ def render(
         }
         for key, (short, title, text) in SECTIONS.items()
     ]
+    paper = found.paper
     return environment.get_template("report.html").render(
-        headlines={"Bandits": bandit_headlines(found), "Stopping rules": stopping_headlines(stopping)},
-        claim=claim_tables(found),
-        constants=constants_table(found),
-        schedule=schedule(found.evaluation),
-        failures=[row(one) for one in found.results if one.failed.any()],
+        headlines={
+            "The paper's bandits": bandit_headlines(paper),
+            "Beyond them": league_headlines(found.league),
+            "Stopping rules": stopping_headlines(found.stopping),
+        },
+        standings={title: standings(found.league.rows(), kind) for kind, title in TITLES.items()},
+        claim=claim_tables(paper),
+        constants=constants_table(paper),
+        schedule=schedule(paper.evaluation),
+        failures=[row(one) for one in paper.results if one.failed.any()],
         sections=[section for section in sections if section["pictures"]],
-        evaluation=found.evaluation,
-        parameters=parameters(found, stopping, seconds),
+        evaluation=paper.evaluation,
+        parameters=parameters(found, seconds),
         threshold=CLAIM,
         tables=TABLES,
-        preview=found.evaluation.runs < ENOUGH,
+        preview=paper.evaluation.runs < ENOUGH,
         default_arms=ARMS,
     )
 
@@ -165,9 +187,34 @@ def render(
 # ---------------------------------------------------------------------- what the report says
 
 
-def headlines(found: Findings, stopping: StoppingFindings) -> list[str]:
+def headlines(found: Reproduced) -> list[str]:
     """The findings in a few sentences, all computed."""
-    return bandit_headlines(found) + stopping_headlines(stopping)
+    return [
+        *bandit_headlines(found.paper),
+        *league_headlines(found.league),
+        *stopping_headlines(found.stopping),
+    ]
+
+
+def league_headlines(league: LeagueFindings) -> list[str]:
+    """What was found about the policies that came later."""
+    said = []
+    for kind, title in TITLES.items():
+        mine = [row for row in league.rows() if row["policy"] == RECOMMENDED and row["kind"] == kind]
+        over, to_dp_se = ([row[key] for row in mine] for key in ("over_lower_bound", "over_dp_se"))
+        said.append(
+            f"On {title}, {RECOMMENDED} has {min(over):.2f} to {max(over):.2f} times the regret of the lower bound, "
+            f"and at most 1/{1 / max(to_dp_se):.0f} of DP-SE's; {sum(row['stuck'] for row in mine) or 'none'} of its "
+            f"{sum(row['runs'] for row in mine):,} runs got stuck on a worse arm."
+        )
+    far = {row["policy"]: row for row in standings(league.rows(), "paper")}
+    if "dp-imed" in far:
+        said.append(
+            f"DP-IMED has less regret in the median ({far['dp-imed']['median']:.2f} times the bound, against "
+            f"{far[RECOMMENDED]['median']:.2f}), but its 99.9 % quantile reaches {far['dp-imed']['far']:.0f} times the "
+            f"bound, against {far[RECOMMENDED]['far']:.0f}: its index does not know its noises."
+        )
+    return said
 
 
 def bandit_headlines(found: Findings) -> list[str]:
@@ -281,10 +328,11 @@ def schedule(evaluation: Evaluation) -> list[dict[str, Any]]:
     return rows
 
 
-def parameters(found: Findings, stopping: StoppingFindings, seconds: float) -> dict[str, str]:
+def parameters(reproduced: Reproduced, seconds: float) -> dict[str, str]:
     """Everything needed to get the same numbers again."""
+    found, stopping, league = reproduced.paper, reproduced.stopping, reproduced.league
     wanted = found.evaluation
-    work = sum(one.seconds for one in (*found.results, *stopping.results))
+    work = sum(one.seconds for one in (*found.results, *stopping.results, *league.results))
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     return {
         "horizon T": f"{wanted.horizon:,}",
@@ -296,6 +344,8 @@ def parameters(found: Findings, stopping: StoppingFindings, seconds: float) -> d
         "beta of DP-SE, gamma of DP-UCB": "1/T",
         "settings simulated": f"{len(found.results):,}",
         "pulls simulated": f"{sum(one.setting.horizon * len(one.final) for one in found.results):.3g}",
+        "settings of the league": f"{len(league.results):,}, of {league.study.runs} runs (quick policies, five arms: "
+        f"{league.study.many_runs:,}; slow ones: {league.study.slow_runs})",
         "settings of stopping rules": f"{len(stopping.results):,}, of {stopping.study.runs} runs "
         f"({stopping.study.failure_runs} to count failures)",
         "samples simulated": f"{sum(int(one.samples.sum()) for one in stopping.results):.3g}",

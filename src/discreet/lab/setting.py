@@ -49,7 +49,7 @@ class Setting:
         instance: str | Instance | Iterable[Any],
         *,
         horizon: float = HORIZON,
-        arms: int = ARMS,
+        arms: int | None = None,
         runs: int = RUNS,
         seed: int = SEED,
         checkpoints: Iterable[float] | None = None,
@@ -79,14 +79,16 @@ class Setting:
         checked = built.options()  # as plain values: 1 and np.float64(1) are the same epsilon as 1.0
         return setting.with_(options=tuple((name, checked[name]) for name, _ in setting.options))
 
-    def make(self, noise: Noise) -> Policy:
-        """The policy itself, on this noise."""
+    def make(self, noise: Noise, seed: int = 0) -> Policy:
+        """The policy itself, on this noise; if it takes a seed too and its options have none, on this one."""
         given: dict[str, Any] = dict(self.options)
         known = parameters(self.policy)
         if "horizon" in known:
             given["horizon"] = self.horizon
         if "noise" in known:
             given["noise"] = noise
+        if "seed" in known:
+            given.setdefault("seed", seed)
         return make_policy(self.policy, range(len(self.instance)), **given)
 
     def build(self) -> Policy:

@@ -25,7 +25,7 @@ from discreet.lab.engines import Engine, Serial, make_engine
 from discreet.lab.fast import find_kernel
 from discreet.lab.instances import Instance
 from discreet.lab.results import NEVER, Results, Simulation, join
-from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting, accepts
+from discreet.lab.setting import HORIZON, RUNS, SEED, Setting, accepts
 from discreet.lab.store import Store, Stored
 from discreet.noise import SimulatedNoise
 from discreet.privacy import Arm
@@ -156,8 +156,8 @@ class Track:
 
 def one_run(setting: Setting, number: int) -> Run:
     """Run `number` of a setting, played as the policy object."""
-    rewards, noise = setting.run_seed(number).spawn(2)
-    policy = setting.make(SimulatedNoise(noise))
+    rewards, noise, own = setting.run_seed(number).spawn(3)
+    policy = setting.make(SimulatedNoise(noise), int(own.generate_state(1, np.uint64)[0] >> 1))
     return play(policy, setting.instance, np.random.default_rng(rewards), setting.horizon, setting.checkpoints)
 
 
@@ -259,15 +259,16 @@ def simulate(
     runs: int = RUNS,
     seed: int = SEED,
     *,
-    arms: int = ARMS,
+    arms: int | None = None,
     checkpoints: Iterable[float] | None = None,
     engine: Engine | str | None = None,
     **options: Any,
 ) -> Simulation:
     """Independent runs of a registered policy on an instance, on simulated noise.
 
-    `instance` is C1 to C4 (with `arms` arms), an `Instance`, or a list of arms; `options` are the policy's. The result
-    depends on what is simulated and on the seed, and not on the engine, its workers, or on what else is simulated.
+    `instance` is C1 to C4 or R1 to R3 (with `arms` arms), an `Instance`, or a list of arms; `options` are the
+    policy's. The result depends on what is simulated and on the seed, and not on the engine, its workers, or on what
+    else is simulated.
 
     >>> result = simulate("dp-se", "C2", horizon=5e7, runs=10, seed=7, epsilon=0.25)
     >>> print(result)
@@ -291,7 +292,7 @@ def compare(
     runs: int = RUNS,
     seed: int = SEED,
     *,
-    arms: int = ARMS,
+    arms: int | None = None,
     checkpoints: Iterable[float] | None = None,
     engine: Engine | str | None = None,
     **options: Any,

@@ -19,6 +19,7 @@ TABLES = {
     "curves": "a row for each setting and checkpoint: mean and quantiles of the regret, mean pulls of the best arm",
     "stopping": "a row for each setting of a stopping rule: mean samples, 95 % interval, quantiles, worst, failures",
     "stopping_runs": "a row for each run of a stopping rule: samples, estimate, whether it halted, whether it failed",
+    "league": "a row for each policy of the league and place: mean, 95 % and 99.9 % quantiles, stuck runs, ratios",
 }
 """What each table holds; all begin with the setting, such as policy or rule, epsilon, other options, seed."""
 
@@ -46,15 +47,21 @@ def columns_of_arms(one: Simulation) -> dict[str, Any]:
     }
 
 
-def write_tables(results: tuple[Results, Sequence[StoppingRuns]], folder: Path) -> list[Path]:
-    """All tables of bandits and of stopping rules, each as CSV and as Parquet."""
+def write_tables(results: tuple[Results, Sequence[StoppingRuns], Sequence[dict[str, Any]]], folder: Path) -> list[Path]:
+    """All tables of the paper's bandits, of stopping rules and of the league, each as CSV and as Parquet."""
     import pandas as pd  # noqa: PLC0415
 
-    bandits, rules = results
+    bandits, rules, league = results
     folder.mkdir(parents=True, exist_ok=True)
     stacked = map(bandits.stacked, (Simulation.run_columns, columns_of_arms, band_columns))
     runs = pd.concat([pd.DataFrame(one.run_columns()) for one in rules], ignore_index=True)
-    tables = (bandits.summary(), *stacked, pd.DataFrame([one.summary_row() for one in rules]), runs)
+    tables = (
+        bandits.summary(),
+        *stacked,
+        pd.DataFrame([one.summary_row() for one in rules]),
+        runs,
+        pd.DataFrame(league),
+    )
     written = []
     for name, table in zip(TABLES, tables, strict=True):
         written += [folder / f"{name}.csv", folder / f"{name}.parquet"]

@@ -65,5 +65,6 @@ def _part(p: Floats, q: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         r = (q - p) / p
         series = r * r * (1 / 2 - r * (1 / 3 - r * (1 / 4 - r * (1 / 5 - r * (1 / 6 - r / 7)))))
-        result: Floats = np.where(p == 0, q, p * np.where(np.abs(r) < 0.003, series, r - np.log1p(r)))
+        large = np.where(r < -0.5, r - np.log(q / p), r - np.log1p(r))  # q may be all but lost in q - p
+        result: Floats = np.where(p == 0, q, p * np.where(np.abs(r) < 0.003, series, large))
     return result

@@ -1,4 +1,4 @@
-"""Compiled kernels (numba) for the step-wise policies: three of each, and a proof that they agree.
+"""Compiled kernels (numba) for the step-wise policies: two or three of each, and a proof that they agree.
 
 `reference` is the policy, step by step, as readable as the object. `lazy` draws the same rewards in the same
 order and looks at the other arms only when it must. `skip_ahead` draws whole blocks of rewards at once and is

@@ -1,7 +1,8 @@
 """How kernels are compiled: without the interpreter's lock, and kept on disk for the next process.
 
 numba keeps a compiled function until *its own* file changes, but compiles what it calls into it. So the stamp of
-every kernel here is that of the whole folder: a change anywhere in it compiles everything again.
+every kernel here is that of the whole folder, and of what is compiled from elsewhere: a change anywhere in it compiles
+everything again.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import Any
 
 from numba import njit
 
+from discreet.bandits import coins
+
 
 @cache
 def stamp() -> str:
     """A digest of all kernels' sources."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(coins.__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

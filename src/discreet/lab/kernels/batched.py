@@ -1,0 +1,121 @@
+"""The batched index policies with Bernoulli arms, compiled: a batch at a time, as the objects do it."""
+
+# mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.bandits import DPIMED, DPKLUCB, AdaPKLUCB, AdaPUCB, DPChernoffIMED
+from discreet.bandits.batched import BatchedPolicy
+from discreet.lab.kernels.coins import kl_upper, private_kl, private_kl_upper, tail_exponent
+from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.race import note
+from discreet.lab.kernels.randomness import binomial
+from discreet.lab.kernels.stopping import discrete_laplace
+
+_IMED, _CHERNOFF, _KLUCB, _ADAP_UCB, _ADAP_KLUCB = range(5)
+KINDS = {DPIMED: _IMED, DPChernoffIMED: _CHERNOFF, DPKLUCB: _KLUCB, AdaPUCB: _ADAP_UCB, AdaPKLUCB: _ADAP_KLUCB}
+
+
+class Rule(NamedTuple):
+    """What a policy object is made of."""
+
+    kind: int
+    epsilon: float
+    ratio: float
+    first: int
+    alpha: float
+    """AdaP's."""
+    forgets: bool
+    scale: float
+    """Of the noise, in grid units."""
+    width: int
+
+
+def rule_of(policy: BatchedPolicy) -> Rule:
+    """The same of a policy object."""
+    alpha = policy.alpha if isinstance(policy, AdaPUCB) else 0.0
+    scale, width = policy._laplace.scale, policy.grid.width
+    return Rule(
+        KINDS[type(policy)], policy.epsilon, policy.ratio, policy.first_batch, alpha, policy.forgets, scale, width
+    )
+
+
+@compiled
+def index(rule, total, count, noises, best, time):
+    """What speaks for an arm: minus the index of the IMED policies, the upper bound of the others."""
+    mean = total / count
+    clipped = min(1.0, max(0.0, mean))
+    if rule.kind == _IMED:
+        return -(count * private_kl(clipped, best, rule.epsilon) + math.log(count))
+    if rule.kind == _CHERNOFF:
+        return -(tail_exponent(total, count, noises, best, rule.epsilon) + math.log(count))
+    if rule.kind == _KLUCB:
+        return private_kl_upper(clipped, math.log(time) / count, rule.epsilon)
+    rate = rule.alpha * math.log(time) / count
+    if rule.kind == _ADAP_UCB:
+        return mean + math.sqrt(rate / 2) + rate / rule.epsilon
+    return kl_upper(min(1.0, max(0.0, mean + rate / rule.epsilon)), rate)
+
+
+@compiled
+def choose(rule, totals, counts, noises, pulls, time):
+    """The arm whose batch comes next; among equals the first, or for upper bounds the one with the fewest pulls."""
+    best = 0.0
+    for arm in range(totals.size):
+        best = max(best, min(1.0, totals[arm] / counts[arm]))
+    found, highest = 0, -np.inf
+    for arm in range(totals.size):
+        value = index(rule, totals[arm], counts[arm], noises[arm], best, time)
+        fewer = rule.kind >= _KLUCB and value == highest and pulls[arm] < pulls[found]
+        if value > highest or fewer:
+            found, highest = arm, value
+    return found
+
+
+@compiled
+def note_turns(counts, checkpoints, arms, end):
+    """Write the checkpoints up to `end`, when the arms have taken turns from the start; gives the next open one."""
+    place = 0
+    while place < checkpoints.size and checkpoints[place] <= end:
+        for arm in range(arms):
+            counts[place, arm] = checkpoints[place] // arms + (1 if arm < checkpoints[place] % arms else 0)
+        place += 1
+    return place
+
+
+@compiled
+def _play(rule, chances, horizon, state, checkpoints):
+    arms = chances.size
+    totals, counts, noises = np.zeros(arms), np.zeros(arms), np.zeros(arms, np.int64)
+    pulls = np.zeros(arms, np.int64)
+    noted = np.zeros((checkpoints.size, arms), np.int64)
+    time = min(rule.first * arms, horizon)
+    place = note_turns(noted, checkpoints, arms, time)
+    for arm in range(arms):
+        pulls[arm] = rule.first
+        totals[arm] = binomial(state, rule.first, chances[arm]) + discrete_laplace(state, rule.scale) / rule.width
+        counts[arm], noises[arm] = rule.first, 1
+    while time < horizon:
+        arm = choose(rule, totals, counts, noises, pulls, time + 1)
+        size = max(np.int64(1), np.int64(math.ceil((rule.ratio - 1) * pulls[arm])))
+        whole = size <= horizon - time  # a batch that the horizon cuts short is not released
+        size = min(size, horizon - time)
+        pulls[arm] += size
+        time += size
+        place = note(noted, checkpoints, place, pulls, arm, time)
+        if whole:
+            released = binomial(state, size, chances[arm]) + discrete_laplace(state, rule.scale) / rule.width
+            kept = 0 if rule.forgets else 1
+            totals[arm] = kept * totals[arm] + released
+            counts[arm] = kept * counts[arm] + size
+            noises[arm] = kept * noises[arm] + 1
+    return noted
+
+
+def play(rule: Rule, chances: Any, horizon: int, state: Any, checkpoints: Any) -> Any:
+    """How often each arm was pulled by each checkpoint."""
+    return _play(rule, chances, horizon, state, checkpoints)

@@ -1,0 +1,59 @@
+"""Which kernel plays which policy object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from discreet.bandits import (
+    DPIMED,
+    DPKLUCB,
+    DPUCB,
+    IMED,
+    KLUCB,
+    UCB,
+    AdaPKLUCB,
+    AdaPUCB,
+    DPChernoffIMED,
+    LazyDPTS,
+    Policy,
+    ThompsonSampling,
+)
+from discreet.lab.kernels import batched, dp_ucb, imed, kl_ucb, lazy_dp_ts, thompson_sampling, ucb
+
+Play = Callable[[Any, int, Any, Any], Any]
+"""From the arms' means, the horizon, a generator state and checkpoints to the counts of pulls."""
+
+
+def by_batches(policy: Any) -> Play:
+    """A batched index policy."""
+    rule = batched.rule_of(policy)
+    return lambda *job: batched.play(rule, *job)
+
+
+def by_dp_ucb(policy: Any) -> Play:
+    """DP-UCB."""
+    constants, play = dp_ucb.constants(policy), dp_ucb.skip_ahead  # type: Any, Any
+    return lambda *job: play(*job, *constants)
+
+
+def by_lazy_dp_ts(policy: Any) -> Play:
+    """Lazy-DP-TS."""
+    return lambda *job: lazy_dp_ts.skip_ahead(*job, policy.epsilon)
+
+
+def by_kl_ucb(policy: Any) -> Play:
+    """KL-UCB."""
+    play: Any = kl_ucb.skip_ahead
+    return lambda *job: play(*job, policy.c)
+
+
+KERNELS: dict[type[Policy], Callable[[Any], Play]] = {
+    UCB: lambda _: ucb.skip_ahead,
+    KLUCB: by_kl_ucb,
+    IMED: lambda _: imed.skip_ahead,
+    ThompsonSampling: lambda _: thompson_sampling.skip_ahead,
+    DPUCB: by_dp_ucb,
+    LazyDPTS: by_lazy_dp_ts,
+    **dict.fromkeys((AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, DPChernoffIMED), by_batches),
+}

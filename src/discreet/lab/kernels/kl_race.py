@@ -1,0 +1,102 @@
+"""What the KL-UCB and IMED kernels share: pulling a leader until so many zeros come that it might not lead any more.
+
+Both policies change their arm only when the leader's mean has sunk. So for a while of at most so many pulls the other
+arms are summed up by a *level* and some *room*: the leader stays the leader as long as its mean is above the level, or
+below it by so little that n kl(mean, level) is less than the room. Ones never harm it. So it is enough to know how many
+zeros it can spare, and its rewards can be drawn in blocks whose number of zeros is drawn first.
+"""
+
+# mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet.lab.kernels.coins import kl
+from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.randomness import bernoulli, threshold
+from discreet.lab.kernels.ucb import block_of, reveal
+
+ROUNDING = 1e-7  # what evidence may lose to rounding: some 1e-16 for each pull
+BOLDNESS = 0.9  # scales guesses, which only cost time
+FRESH = np.zeros((0, 0), np.uint8)  # no table of rewards: they are drawn
+_SMALLEST_BLOCK = 96  # below this many pulls a binomial costs more than it saves
+
+
+@compiled
+def leads(total, pulls, level, room):
+    """Whether an arm is surely ahead of what level and room stand for."""
+    if level >= 1:
+        return False
+    mean = total / pulls
+    return mean > level or pulls * kl(mean, level) < room - ROUNDING * (1 + room)
+
+
+@compiled
+def spare_zeros(total, pulls, level, room):
+    """How many zeros may surely come, among any number of ones, while the arm leads; -1 if it may not lead now.
+
+    n kl(mean, level) falls with every one, and grows with every zero, as long as the mean is below the level. So if the
+    arm leads after z zeros and no ones, it leads at every moment before there are more than z zeros. That z is guessed
+    from kl(x, y) = (y - x)^2/(2 y (1 - y)), nearly; smaller ones are tried until one is sure.
+    """
+    if not leads(total, pulls, level, room):
+        return -1
+    spare = total / level - pulls + math.sqrt(2 * pulls * room * (1 - level) / level) if level > 0 else 2.0**62
+    spare = min(spare, 2.0**62)
+    while spare >= 1:
+        zeros = np.int64(spare)
+        if leads(total, pulls + zeros, level, room):
+            return zeros
+        spare *= 0.9
+    return 0
+
+
+@compiled
+def next_reward(state, table, arm, start, limit):
+    """An arm's next reward: fresh, or from a table by arm and pull."""
+    return int(table[arm, start]) if table.size else bernoulli(state, limit)
+
+
+@compiled
+def stretch(state, table, arm, start, chance, spare, most, boldness):
+    """Pull an arm until it has more zeros than it can spare, or less far; gives its rewards and the pulls.
+
+    The number of zeros of a block is drawn first. If it can be spared, the block is the arm's own in whatever order.
+    If not, the rewards are revealed one by one, given their sum, and what is not revealed is forgotten.
+    """
+    failure = max(1 - chance, 1e-9)
+    guess = (boldness * (spare + 1) - 4 * math.sqrt(spare * chance)) / failure
+    size = np.int64(min(max(guess, 0.0), np.float64(most)))
+    gained, done = 0, 0
+    if size < _SMALLEST_BLOCK:
+        limit = threshold(chance)
+        while done < most and done - gained <= spare:
+            gained += next_reward(state, table, arm, start + done, limit)
+            done += 1
+        return gained, done
+    ones = block_of(state, table, arm, start, size, chance)
+    if size - ones <= spare:
+        return ones, size
+    while done - gained <= spare:
+        gained += reveal(state, table, arm, start + done, size - done, ones - gained)
+        done += 1
+    return gained, done
+
+
+@compiled
+def visit(state, table, arm, chance, total, pulls, level, room, most, boldness):
+    """Pull the leader for as long as it surely leads, `most` times at most; gives its rewards and the pulls."""
+    gained, done = 0, 0
+    while done < most:
+        spare = spare_zeros(total + gained, pulls + done, level, room)
+        if spare >= 0:
+            ones, size = stretch(state, table, arm, pulls + done, chance, spare, most - done, boldness)
+        elif done == 0:
+            ones, size = stretch(state, table, arm, pulls, chance, 0, 1, boldness)  # it leads now: one pull is its own
+        else:
+            break  # caught, or nearly: all indices are computed again
+        gained += ones
+        done += size
+    return gained, done

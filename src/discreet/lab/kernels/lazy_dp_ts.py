@@ -1,0 +1,239 @@
+"""Lazy-DP-TS with Bernoulli arms, compiled: reference and skip-ahead.
+
+Arm j has the released mean m_j of its last whole block of n_j rewards, and at step t the posterior
+Beta(mu n + 1, (1 - mu) n + 1), mu = m + 3 ln(t)/(epsilon n) moved into [0, 1]. Both kernels give how often each arm was
+pulled by each checkpoint. A block's rewards decide nothing before it is full, so they are one binomial then. Noise is a
+continuous Laplace: the object's lies on a grid a millionth of a reward wide, which is nothing beside it.
+"""
+
+# mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet.lab.kernels.beta import (
+    beta_above,
+    beta_below,
+    highest_centre,
+    log_density,
+    log_mass,
+    lowest_centre,
+    slope,
+)
+from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.race import note
+from discreet.lab.kernels.randomness import beta, binomial, laplace, uniform
+
+_SMALLEST_WINDOW = 64  # steps for which posteriors are bounded at a time
+_BURST = 32  # steps one by one before the next try to skip
+_OFTEN = 0.5  # alarms a step, above which skipping does not pay
+_SEARCH = 12  # steps of the search for a level
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@compiled
+def posterior(mean, size, epsilon, log_step):
+    """The parameters of an arm's posterior at a step."""
+    ones = min(max(mean * size + 3 * log_step / epsilon, 0.0), float(size))
+    return ones + 1, size - ones + 1
+
+
+@compiled
+def draw_all(state, means, sizes, epsilon, step):
+    """The arm with the largest draw at a step."""
+    best, found, log_step = -1.0, 0, math.log(step)
+    for arm in range(means.size):
+        a, b = posterior(means[arm], sizes[arm], epsilon, log_step)
+        x = beta(state, a, b)
+        if x > best:
+            best, found = x, arm
+    return found
+
+
+@compiled
+def fill(state, chances, means, sizes, missing, epsilon, arm, count):
+    """Put so many rewards into an arm's block; whether it is full, and then released."""
+    missing[arm] -= count
+    if missing[arm]:
+        return False
+    size = max(1, 2 * sizes[arm])
+    means[arm] = (binomial(state, size, chances[arm]) + laplace(state, 1 / epsilon)) / size
+    sizes[arm], missing[arm] = size, 2 * size
+    return True
+
+
+@compiled
+def reference(chances, horizon, state, checkpoints, epsilon):
+    """One step at a time, as the policy object does it."""
+    arms = chances.size
+    means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
+    pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
+    place = 0
+    for step in range(1, horizon + 1):
+        arm = step - 1 if step <= arms else draw_all(state, means, sizes, epsilon, step)
+        fill(state, chances, means, sizes, missing, epsilon, arm, 1)
+        pulls[arm] += 1
+        place = note(counts, checkpoints, place, pulls, arm, step)
+    return counts
+
+
+@compiled
+def alarms(level, a, b, masses, lead, rates):
+    """How likely each arm raises an alarm at a step, at most: the leader below the level, another one above it.
+
+    Beyond the level a tangent bounds the logarithm of the density, and the exponential under it has this mass.
+    """
+    total = 0.0
+    for arm in range(a.size):
+        steep = slope(level, a[arm], b[arm])
+        steep = steep if arm == lead else -steep
+        if steep <= 0:
+            return 1.0
+        rates[arm] = math.exp(min(log_density(level, a[arm], b[arm], masses[arm]) - math.log(steep), 1.0))
+        total += rates[arm]
+    return total
+
+
+@compiled
+def choose_level(a, b, masses, lead, low, high, rates):
+    """A level between the leader and the others with few alarms, by golden section; it affects speed alone."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = alarms(left, a, b, masses, lead, rates), alarms(right, a, b, masses, lead, rates)
+    for _ in range(_SEARCH):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = alarms(left, a, b, masses, lead, rates)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = alarms(right, a, b, masses, lead, rates)
+    return left if at_left < at_right else right
+
+
+@compiled
+def look_ahead(means, sizes, epsilon, step, last, a, b, masses, rates):
+    """For the steps up to `last`: the leader, a level, and how often there is an alarm, 1 where it is no use.
+
+    The leader's posterior is taken at the first step and the others' at the last. All move up with time, so these
+    bound the densities beyond the level, if the level is beyond the centres of all of them.
+    """
+    lead, best = 0, -1.0
+    for arm in range(means.size):
+        a[arm], b[arm] = posterior(means[arm], sizes[arm], epsilon, math.log(step))
+        if a[arm] / (sizes[arm] + 2) > best:
+            lead, best = arm, a[arm] / (sizes[arm] + 2)
+    low, high = 0.0, lowest_centre(a[lead], b[lead])
+    for arm in range(means.size):
+        if arm != lead:
+            a[arm], b[arm] = posterior(means[arm], sizes[arm], epsilon, math.log(last))
+            low = max(low, highest_centre(a[arm], b[arm]))
+    if low >= high:
+        return lead, 0.0, 1.0
+    for arm in range(means.size):
+        masses[arm] = log_mass(a[arm], b[arm])
+    level = choose_level(a, b, masses, lead, low, high, rates)
+    if alarms(level, a, b, masses, lead, rates) > _OFTEN:
+        return lead, level, 1.0
+    alarm, silence = 0.0, 1.0
+    for arm in range(means.size):
+        alarm += silence * rates[arm]
+        silence *= 1 - rates[arm]
+    return lead, level, alarm
+
+
+@compiled
+def raise_alarm(state, means, sizes, epsilon, log_step, level, alarm, a, b, masses, rates, drawn):
+    """The draws beyond the level at a step with an alarm, and -1 for arms on their side of it; a false alarm has none.
+
+    Who raises it is drawn given that somebody does. Each of these has a candidate from the exponential that bounds
+    its density; accepted with the ratio of the two, it is the arm's draw, and otherwise the arm is on its side.
+    """
+    left, silence, raised = uniform(state) * alarm, 1.0, False
+    for arm in range(means.size):
+        drawn[arm] = -1.0
+        if raised:
+            if uniform(state) >= rates[arm]:
+                continue
+        elif left >= silence * rates[arm] and arm < means.size - 1:
+            left -= silence * rates[arm]
+            silence *= 1 - rates[arm]
+            continue
+        raised = True
+        steep = slope(level, a[arm], b[arm])
+        x = level + math.log(uniform(state)) / steep  # down for the leader, up for the others
+        if 0 < x < 1:
+            bound = log_density(level, a[arm], b[arm], masses[arm]) + steep * (x - level)
+            a_now, b_now = posterior(means[arm], sizes[arm], epsilon, log_step)
+            if math.log(uniform(state)) < log_density(x, a_now, b_now, log_mass(a_now, b_now)) - bound:
+                drawn[arm] = x
+
+
+@compiled
+def respond(state, means, sizes, epsilon, log_step, lead, level, drawn):
+    """The arm to pull after an alarm; only the draws that matter are made."""
+    best, found = -1.0, -1
+    for arm in range(means.size):
+        if arm != lead and drawn[arm] > best:
+            best, found = drawn[arm], arm
+    if drawn[lead] < 0:
+        if found < 0:
+            return lead
+        a, b = posterior(means[lead], sizes[lead], epsilon, log_step)
+        return lead if beta_above(state, a, b, level) > best else found
+    if found >= 0:
+        return found
+    best, found = drawn[lead], lead
+    for arm in range(means.size):
+        if arm != lead:
+            a, b = posterior(means[arm], sizes[arm], epsilon, log_step)
+            x = beta_below(state, a, b, level)
+            if x > best:
+                best, found = x, arm
+    return found
+
+
+@compiled
+def quiet_steps(state, alarm, most):
+    """How many steps pass before an alarm: a geometric variable, `most` at most."""
+    if alarm <= 0:
+        return most
+    return int(min(math.log(uniform(state)) / math.log1p(-alarm), float(most)))
+
+
+@compiled
+def skip_ahead(chances, horizon, state, checkpoints, epsilon):
+    """Passes the steps whole at which the leader's draw lies above a level and all others' below it; exact in law."""
+    arms = chances.size
+    means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
+    pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
+    a, b, masses, rates, drawn = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms)
+    place, time, last = 0, 0, 0
+    lead, level, alarm, due = 0, 0.0, 1.0, False
+    while time < horizon:
+        if time == last and time >= arms:
+            last = min(horizon, time + max(_SMALLEST_WINDOW, time // 64))
+            lead, level, alarm = look_ahead(means, sizes, epsilon, time + 1, last, a, b, masses, rates)
+            if alarm >= 1:
+                last = min(horizon, time + _BURST)
+        arm, count = lead, 1
+        if time < arms:
+            arm, last = time, time + 1
+        elif alarm >= 1:
+            arm = draw_all(state, means, sizes, epsilon, time + 1)
+        elif due:
+            now = math.log(time + 1)
+            raise_alarm(state, means, sizes, epsilon, now, level, alarm, a, b, masses, rates, drawn)
+            arm, due = respond(state, means, sizes, epsilon, now, lead, level, drawn), False
+        else:
+            most = min(last - time, missing[lead])
+            count = quiet_steps(state, alarm, most)
+            due = count < most
+        pulls[arm] += count
+        time += count
+        place = note(counts, checkpoints, place, pulls, arm, time)
+        if count and fill(state, chances, means, sizes, missing, epsilon, arm, count):
+            last = time  # a release: all is new
+    return counts

@@ -1,0 +1,252 @@
+"""Thompson sampling with Bernoulli arms, compiled: reference and skip-ahead.
+
+Both take the arms' means, the horizon, a generator state and sorted checkpoints, and give how often each arm was pulled
+by each checkpoint. An arm's posterior is Beta(a, b): a is one more than its ones, and b one more than its zeros.
+"""
+
+# mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet.lab.kernels.beta import beta_above, beta_below, log_density, log_mass, slope
+from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.race import note
+from discreet.lab.kernels.randomness import bernoulli, beta, binomial, threshold, uniform
+
+_OFTEN = 0.25  # where more than this share of steps would be exceptions, nothing is skipped
+_PLAIN = 64  # steps that are then played before the next look
+_SELDOM = 0.02  # an arm with a smaller chance to lie above the bar is not drawn at each of them
+_FAR = 4.0  # how many standard deviations above the bar the leader's posterior stays, at least
+_NEAR = 3.0  # the same, where nothing is skipped
+_ROUNDING = 1e-4  # relative room for rounding in a chance: the logarithms of factorials are large
+_TINY = 1e-300  # instead of a chance that is too small for a float
+
+
+@compiled
+def reference(chances, horizon, state, checkpoints):
+    """One step at a time, as the policy object does it."""
+    arms = chances.size
+    a, b, values, pulls = np.ones(arms), np.ones(arms), np.zeros(arms), np.zeros(arms, np.int64)
+    counts = np.zeros((checkpoints.size, arms), np.int64)
+    place = 0
+    for time in range(1, horizon + 1):
+        for each in range(arms):
+            values[each] = beta(state, a[each], b[each])
+        arm = values.argmax()
+        reward = bernoulli(state, threshold(chances[arm]))
+        a[arm] += reward
+        b[arm] += 1 - reward
+        pulls[arm] += 1
+        place = note(counts, checkpoints, place, pulls, arm, time)
+    return counts
+
+
+# ---------------------------------------------------------------------- what lies beyond a bar
+
+
+@compiled
+def beyond(a, b, mass, bar):
+    """A bound on the posterior's chance to lie above the bar, and the rate of the exponential behind it.
+
+    The logarithm of the density is concave, so its tangent at the bar lies above it: the density beyond is at most its
+    value at the bar, falling exponentially. Infinite where it does not fall.
+    """
+    rate = -slope(bar, a, b)
+    return (math.exp(log_density(bar, a, b, mass)) / rate, rate) if rate > 0 else (np.inf, 0.0)
+
+
+@compiled
+def draw_beyond(state, a, b, bar, rate):
+    """A draw of the exponential of `beyond`, kept with the chance that makes it one of the posterior; else -1."""
+    step = -math.log(uniform(state)) / rate
+    if bar + step >= 1:
+        return -1.0
+    ratio = (a - 1) * math.log1p(step / bar) + (b - 1) * math.log1p(-step / (1 - bar)) + rate * step
+    return bar + step if math.log(uniform(state)) < ratio else -1.0
+
+
+@compiled
+def mass_of(masses, a, b, arm):
+    """The logarithm of the beta function of an arm, computed when it is asked for: NaN stands for an unknown one."""
+    if math.isnan(masses[arm]):
+        masses[arm] = log_mass(a[arm], b[arm])
+    return masses[arm]
+
+
+# ---------------------------------------------------------------------- bars and coins
+
+
+@compiled
+def posterior(a, b):
+    """Mean and standard deviation, nearly."""
+    mean = a / (a + b)
+    return mean, math.sqrt(mean * (1 - mean) / (a + b))
+
+
+@compiled
+def choose_bar(a, b, arm):
+    """A bar between the leader's posterior and the others', and for how many of its pulls: both affect speed alone.
+
+    The bar lies below the leader's mean by so little that the others are hardly likelier beyond it than beyond that
+    mean, or if that is too near by twice `_FAR` standard deviations. So many pulls, all zeros, would bring that mean
+    down by half the distance.
+    """
+    mean, deviation = posterior(a[arm], b[arm])
+    steepest = 1.0
+    for other in range(a.size):
+        if other != arm:
+            steepest = max(steepest, -slope(mean, a[other], b[other]))
+    bar = mean - max(1 / steepest, 2 * _FAR * deviation)
+    if bar <= 0:
+        return bar, 0
+    return bar, int((a[arm] + b[arm]) * (mean - bar) / (mean + bar))
+
+
+@compiled
+def coins_to_skip(a, b, masses, arm, bar, size, coins, rates):
+    """A coin for each arm, thrown at every step: the leader's draw may lie below the bar, another arm's above.
+
+    The leader's coin is good for `size` pulls, whatever their rewards. Each zero makes its density at the bar larger
+    and its rate smaller, each one does the contrary, as long as its mean a/(a + b) is not below the bar; so zeros alone
+    are the worst. Gives the logarithm of the chance that all coins of a step are tails; -inf if a coin cannot be.
+    """
+    tails, worst = 0.0, b[arm] + size
+    if a[arm] < bar * (a[arm] + worst):
+        return -np.inf
+    for each in range(a.size):
+        if each == arm:
+            bound, rates[arm] = beyond(worst, a[arm], log_mass(worst, a[arm]), 1 - bar)
+            coins[arm] = bound * (1 + _ROUNDING)
+        else:
+            coins[each], rates[each] = beyond(a[each], b[each], mass_of(masses, a, b, each), bar)
+        if coins[each] >= 1:
+            return -np.inf
+        tails += math.log1p(-coins[each])
+    return tails
+
+
+@compiled
+def coins_to_play(a, b, masses, arm, coins, rates):
+    """A bar, and a coin for each arm that seldom lies above it; the others have none and are drawn at every step.
+
+    Gives the bar and the logarithm of the chance that all coins of a step are tails.
+    """
+    mean, deviation = posterior(a[arm], b[arm])
+    bar, tails = mean - _NEAR * deviation, 0.0
+    for each in range(a.size):
+        coins[each] = 0.0
+        if each != arm and bar > 0:
+            bound, rates[each] = beyond(a[each], b[each], mass_of(masses, a, b, each), bar)
+            if bound < _SELDOM:
+                coins[each] = max(bound, _TINY)
+                tails += math.log1p(-coins[each])
+    return bar, tails
+
+
+@compiled
+def quiet_steps(state, tails, size):
+    """How many steps pass before a coin comes up heads, `size` at most: a geometric variable."""
+    return int(min(math.log(uniform(state)) / tails, np.float64(size))) if tails < 0 else size
+
+
+@compiled
+def throw(state, a, b, arm, bar, coins, rates, values):
+    """The draws beyond the bar at a step at which at least one coin is heads; -1 for all other arms.
+
+    An arm whose coin is heads lies beyond the bar if its draw is kept, and then it has the posterior's own density. For
+    the leader, `arm`, beyond means below, and its coin was thrown for the worst that its posterior could have become.
+    """
+    tails = 0.0  # the logarithm of the chance that this coin and all later ones are tails
+    for each in range(a.size):
+        tails += math.log1p(-coins[each])
+    heads = False
+    for each in range(a.size):
+        values[each] = -1.0
+        if coins[each] == 0:
+            continue
+        chance = coins[each] if heads else coins[each] / -math.expm1(tails)
+        tails -= math.log1p(-coins[each])
+        if uniform(state) >= chance:
+            continue
+        heads = True
+        if each != arm:
+            values[each] = draw_beyond(state, a[each], b[each], bar, rates[each])
+            continue
+        bound, rate = beyond(b[arm], a[arm], log_mass(a[arm], b[arm]), 1 - bar)
+        if uniform(state) * coins[arm] < bound:
+            value = draw_beyond(state, b[arm], a[arm], 1 - bar, rate)
+            values[arm] = 1 - value if value >= 0 else -1.0
+
+
+@compiled
+def winner(state, a, b, bar, values):
+    """The arm with the largest draw. Those of -1 lie below the bar, and are drawn if that could decide."""
+    found = values.argmax()
+    if values[found] >= bar:
+        return found
+    for each in range(a.size):
+        if values[each] < 0:
+            values[each] = beta_below(state, a[each], b[each], bar)
+    return values.argmax()
+
+
+# ---------------------------------------------------------------------- skip-ahead
+
+
+@compiled
+def skip_ahead(chances, horizon, state, checkpoints):
+    """Throws coins for what happens rarely, and passes all steps up to the first one that comes up heads.
+
+    Let arm a have the most pulls. It is pulled at a step if its draw lies above a bar and all others' lie below. The
+    others' posteriors do not change while a is pulled, and a's is bounded for a block of steps whatever its rewards.
+    So the exceptions are bounded by coins that do not look at a's rewards: the number of steps up to the first heads
+    is geometric, and the rewards in them are one binomial. At heads the step is played given that.
+
+    Where exceptions are frequent, all steps are played, but arms that are far behind have coins there too.
+    """
+    arms = chances.size
+    a, b, pulls = np.ones(arms), np.ones(arms), np.zeros(arms, np.int64)
+    masses, coins, rates, values = np.full(arms, np.nan), np.zeros(arms), np.zeros(arms), np.zeros(arms)
+    counts = np.zeros((checkpoints.size, arms), np.int64)
+    place, time = 0, 0
+    while time < horizon:
+        arm = pulls.argmax()
+        bar, size = choose_bar(a, b, arm)
+        size = min(size, horizon - time)
+        tails = coins_to_skip(a, b, masses, arm, bar, size, coins, rates) if size >= _PLAIN else -np.inf
+        skip = tails > math.log1p(-_OFTEN)
+        if not skip:
+            bar, tails = coins_to_play(a, b, masses, arm, coins, rates)
+            size = min(_PLAIN, horizon - time)
+        quiet = quiet_steps(state, tails, size)
+        if skip:
+            gained = binomial(state, quiet, chances[arm])
+            a[arm] += gained
+            b[arm] += quiet - gained
+            masses[arm] = np.nan
+            pulls[arm] += quiet
+            time += quiet
+            place = note(counts, checkpoints, place, pulls, arm, time)
+        for step in range(quiet if skip else 0, min(quiet + 1, size)):
+            values[:] = -1.0
+            if step == quiet:
+                throw(state, a, b, arm if skip else -1, bar, coins, rates, values)
+            if skip and values[arm] < 0:
+                values[arm] = beta_above(state, a[arm], b[arm], bar)
+            for each in range(0 if skip else arms):
+                if coins[each] == 0:
+                    values[each] = beta(state, a[each], b[each])
+            pulled = winner(state, a, b, bar, values)
+            reward = bernoulli(state, threshold(chances[pulled]))
+            a[pulled] += reward
+            b[pulled] += 1 - reward
+            masses[pulled] = np.nan
+            pulls[pulled] += 1
+            time += 1
+            place = note(counts, checkpoints, place, pulls, pulled, time)
+            if coins[pulled] > 0:
+                break  # its posterior has changed, and with it its coin
+    return counts

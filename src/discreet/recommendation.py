@@ -1,0 +1,123 @@
+"""Which policy to take: one answer, with its options and its reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet import checks
+from discreet.bandits import DPBestArm, DPChernoffIMED, DPPairedIMED, DPSuccessiveElimination, Policy
+from discreet.bandits.base import check_arms
+from discreet.noise import Noise, SimulatedNoise
+from discreet.privacy import Arm
+from discreet.registry import make_policy
+
+GOALS = ("regret", "best-arm")
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A policy, its options, and why."""
+
+    policy: str
+    arms: tuple[Arm, ...]
+    options: dict[str, Any] = field(hash=False)
+    reason: str
+
+    def make(self, noise: Noise | None = None) -> Policy:
+        """The policy itself, on real noise unless another is given."""
+        return make_policy(self.policy, self.arms, **self.options, **({} if noise is None else {"noise": noise}))
+
+    def __str__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f"{self.policy}({options}): {self.reason}"
+
+
+def recommend(
+    arms: int | Iterable[Arm],
+    *,
+    epsilon: float,
+    horizon: int | None = None,
+    goal: str = "regret",
+    beta: float = 0.05,
+    at_once: int = 1,
+    delayed: bool = False,
+    drifting: bool = False,
+) -> Recommendation:
+    """The private policy that we would take, and why.
+
+    `arms` are their names, or how many there are. `goal` is "regret" (show the best arm as often as possible) or
+    "best-arm" (find it, and be wrong with probability `beta` at most). `at_once` units need an arm at the same time,
+    `delayed` rewards come days later, and with `drifting` traffic all arms' rewards change together over time.
+
+    >>> print(recommend(["A", "B", "C"], epsilon=0.5, horizon=1_000_000))
+    dp-chernoff-imed(epsilon=0.5, horizon=1000000): its regret is near the lowest that any private policy can have, and
+    no run gets stuck on a wrong arm: its index knows how noisy its estimates are. It begins with 56 pulls of each arm
+    and then decides after batches of one arm, each half as long as all the pulls of that arm before.
+    >>> recommend(4, epsilon=1.0, goal="best-arm", beta=0.01).policy
+    'dp-bai'
+    """
+    names = check_arms(range(checks.whole("arms", arms, at_least=2)) if isinstance(arms, int | float) else arms)
+    common: dict[str, Any] = {"epsilon": checks.positive("epsilon", epsilon)}
+    if horizon is not None:
+        common["horizon"] = checks.whole("horizon", horizon, at_least=len(names))
+    checks.choice("goal", goal, GOALS)
+    several = checks.whole("at_once", at_once)
+    if goal == "best-arm":
+        found = _best_arm(names, epsilon, checks.fraction("beta", beta), horizon)
+    elif delayed:
+        found = _elimination(names, common, beta)
+    elif drifting:
+        found = _paired(names, common)
+    else:
+        found = _index(names, common, several)
+    found.make(SimulatedNoise(0))  # what cannot be built is not recommended
+    return found
+
+
+def _best_arm(arms: tuple[Arm, ...], epsilon: float, beta: float, horizon: int | None) -> Recommendation:
+    options = {"epsilon": epsilon, "beta": beta, **({} if horizon is None else {"max_pulls": horizon})}
+    reason = (
+        f"it stops when one arm is left, which is the best one with probability {1 - beta:g} at least. All arms that "
+        f"are left take turns, so a drift of the traffic does not favour any. Two arms that are equally good are never "
+        f"told apart{'; give a horizon to end such a search' if horizon is None else ''}."
+    )
+    return Recommendation(DPBestArm.key, arms, options, reason)
+
+
+def _elimination(arms: tuple[Arm, ...], common: dict[str, Any], beta: float) -> Recommendation:
+    options = common if "horizon" in common else {**common, "beta": beta}
+    first = DPSuccessiveElimination(arms, **options, noise=SimulatedNoise(0)).plan()
+    assert first is not None
+    reason = (
+        f"it decides only at the ends of a few long epochs, so it must seldom wait for rewards. The first epoch has "
+        f"{next(iter(first.pulls.values())):,} pulls of each arm. All arms that are left take turns, so a drift of the "
+        f"traffic does not favour any. The price is regret: some 5 to 30 times that of {DPChernoffIMED.key} where "
+        f"rewards are quick."
+    )
+    return Recommendation(DPSuccessiveElimination.key, arms, options, reason)
+
+
+def _paired(arms: tuple[Arm, ...], common: dict[str, Any]) -> Recommendation:
+    reason = (
+        f"it compares arms only within epochs in which they take turns, so a drift of the traffic moves both alike. A "
+        f"policy that pulls one arm for a whole batch, such as {DPChernoffIMED.key}, may mistake the time for the arm. "
+        f"The price is some two to four times its regret; where rewards also come days later take "
+        f"{DPSuccessiveElimination.key}."
+    )
+    return Recommendation(DPPairedIMED.key, arms, common, reason)
+
+
+def _index(arms: tuple[Arm, ...], common: dict[str, Any], at_once: int) -> Recommendation:
+    default = DPChernoffIMED(arms, **common, noise=SimulatedNoise(0)).first_batch
+    first = max(default, math.ceil(at_once / len(arms)), 2 * at_once if at_once > 1 else 0)
+    options = common if first == default else {**common, "first_batch": first}
+    many = f" Every batch has room for {at_once:,} units at once." if at_once > 1 else ""
+    reason = (
+        f"its regret is near the lowest that any private policy can have, and no run gets stuck on a wrong arm: its "
+        f"index knows how noisy its estimates are. It begins with {first:,} pulls of each arm and then decides after "
+        f"batches of one arm, each half as long as all the pulls of that arm before.{many}"
+    )
+    return Recommendation(DPChernoffIMED.key, arms, options, reason)

@@ -1,0 +1,74 @@
+"""What is recommended can be built, fits what was asked for, and says why."""
+
+import pytest
+
+import discreet
+from discreet import ArgumentError, SimulatedNoise, recommend
+
+
+def test_the_default_is_the_policy_near_the_lower_bound():
+    found = recommend(["A", "B"], epsilon=0.5, horizon=10**6)
+    assert found.policy == "dp-chernoff-imed"
+    policy = found.make(SimulatedNoise(1))
+    assert policy.arms == ("A", "B")
+    assert (policy.epsilon, policy.horizon) == (0.5, 10**6)
+    assert f"{policy.first_batch} pulls of each arm" in found.reason
+    assert str(found).startswith("dp-chernoff-imed(epsilon=0.5, horizon=1000000): its regret")
+
+
+def test_without_other_noise_it_is_private():
+    assert not recommend(2, epsilon=1.0).make().simulated
+
+
+def test_arms_may_be_a_number():
+    assert recommend(3, epsilon=1.0).arms == (0, 1, 2)
+
+
+def test_to_find_the_best_arm():
+    found = recommend(3, epsilon=1.0, goal="best-arm", beta=0.01, horizon=10**6)
+    assert isinstance(found.make(SimulatedNoise(1)), discreet.DPBestArm)
+    assert found.options == {"epsilon": 1.0, "beta": 0.01, "max_pulls": 10**6}
+    assert "probability 0.99" in found.reason
+
+
+def test_elimination_where_rewards_are_late():
+    found = recommend(3, epsilon=1.0, horizon=10**6, delayed=True)
+    assert found.policy == "dp-se"
+    assert "seldom wait for rewards" in found.reason
+    first = found.make(SimulatedNoise(1)).plan().pulls[0]
+    assert f"{first:,} pulls of each arm" in found.reason
+    assert recommend(3, epsilon=1.0, delayed=True).options["beta"] == 0.05
+    assert recommend(3, epsilon=1.0, delayed=True, drifting=True).policy == "dp-se"
+
+
+def test_pairs_where_traffic_drifts():
+    found = recommend(3, epsilon=1.0, horizon=10**6, drifting=True)
+    assert isinstance(found.make(SimulatedNoise(1)), discreet.DPPairedIMED)
+    assert "take turns" in found.reason
+
+
+def test_many_units_at_once_find_room_in_every_batch():
+    found = recommend(3, epsilon=1.0, horizon=10**8, at_once=5000)
+    policy = found.make(SimulatedNoise(1))
+    assert "5,000 units at once" in found.reason
+    for _ in range(6):
+        plan = policy.plan()
+        assert plan.size >= 5000
+        policy.close({arm: count * policy.grid.width // 3 for arm, count in plan.pulls.items()})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"arms": 1, "epsilon": 1.0}, "arms"),
+        ({"arms": ["A", "A"], "epsilon": 1.0}, "arms must be different"),
+        ({"arms": 2, "epsilon": 0}, "epsilon must be a number above 0"),
+        ({"arms": 2, "epsilon": 1.0, "goal": "money"}, "goal must be"),
+        ({"arms": 2, "epsilon": 1.0, "at_once": 0}, "at_once"),
+        ({"arms": 2, "epsilon": 1.0, "horizon": 1}, "horizon"),
+        ({"arms": 2, "epsilon": 1.0, "goal": "best-arm", "beta": 2}, "beta"),
+    ],
+)
+def test_bad_wishes_are_refused(arguments, message):
+    with pytest.raises(ArgumentError, match=message):
+        recommend(**arguments)

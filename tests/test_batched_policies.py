@@ -61,9 +61,31 @@ def test_the_tail_exponent_is_the_best_that_chernoff_gives(share, count, noises,
 
     best = -optimize.minimize_scalar(minus, bounds=(0, epsilon * (1 - 1e-12)), method="bounded").fun
     found = tail_exponent(total, count, noises, mean, epsilon)
-    assert found == pytest.approx(max(best, 0.0), rel=1e-3, abs=1e-6)
+    assert found == pytest.approx(max(best, 0.0), rel=1e-3, abs=1e-5)
     if total >= 0:
         assert tail_exponent(total, count, 0, mean, epsilon) >= found * (1 - 1e-6) - 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 40.0, 2000.0, 1e6])
+@pytest.mark.parametrize("mean", [1.0, 1 - 1e-12, 1e-12])
+def test_the_tail_exponent_at_the_ends(mean, epsilon):
+    for total, count, noises in ((10, 20, 1), (-3, 1, 5), (19.999, 20, 40), (0, 10**12, 3)):
+        for found in (tail_exponent, kernel_coins.tail_exponent):
+            value = found(float(total), float(count), noises, mean, epsilon)
+            assert value >= 0
+            if mean == 1 and count < 100:  # the best of s missing + noises ln(1 - s^2/epsilon^2), in closed form
+                missing = count - total
+                s = min((math.hypot(noises, missing * epsilon) - noises) / missing, epsilon * (1 - 1e-9))
+                best = s * missing + noises * math.log1p(-((s / epsilon) ** 2))
+                assert value == pytest.approx(best, rel=1e-3, abs=1e-4)
+
+
+def test_a_sure_arm_and_a_large_epsilon_are_played_to_the_end():
+    for epsilon in (40.0, 2000.0):
+        policy = discreet.DPChernoffIMED(["A", "B"], epsilon=epsilon, horizon=20_000, noise=SimulatedNoise(1))
+        play(policy, [1.0, 0.5], np.random.default_rng(1))
+        assert policy.best_arm == "A"
+        assert policy.pulls["A"] > 19_000
 
 
 def exact_tail(total, count, noises, mean, epsilon):

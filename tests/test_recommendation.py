@@ -65,6 +65,7 @@ def test_many_units_at_once_find_room_in_every_batch():
         ({"arms": 2, "epsilon": 0}, "epsilon must be a number above 0"),
         ({"arms": 2, "epsilon": 1.0, "goal": "money"}, "goal must be"),
         ({"arms": 2, "epsilon": 1.0, "at_once": 0}, "at_once"),
+        ({"arms": 2, "epsilon": 1.0, "at_once": 1000, "horizon": 1000}, "at_once must leave most of the horizon"),
         ({"arms": 2, "epsilon": 1.0, "horizon": 1}, "horizon"),
         ({"arms": 2, "epsilon": 1.0, "goal": "best-arm", "beta": 2}, "beta"),
     ],
@@ -72,3 +73,8 @@ def test_many_units_at_once_find_room_in_every_batch():
 def test_bad_wishes_are_refused(arguments, message):
     with pytest.raises(ArgumentError, match=message):
         recommend(**arguments)
+
+
+def test_a_horizon_that_is_too_short_is_said():
+    assert "The horizon is short" in recommend(2, epsilon=0.01, horizon=1000).reason
+    assert "The horizon is short" not in recommend(2, epsilon=1.0, horizon=10**6).reason

@@ -10,6 +10,7 @@ from typing import Any
 from discreet import checks
 from discreet.bandits import DPBestArm, DPChernoffIMED, DPPairedIMED, DPSuccessiveElimination, Policy
 from discreet.bandits.base import check_arms
+from discreet.errors import ArgumentError
 from discreet.noise import Noise, SimulatedNoise
 from discreet.privacy import Arm
 from discreet.registry import make_policy
@@ -49,13 +50,14 @@ def recommend(
     """The private policy that we would take, and why.
 
     `arms` are their names, or how many there are. `goal` is "regret" (show the best arm as often as possible) or
-    "best-arm" (find it, and be wrong with probability `beta` at most). `at_once` units need an arm at the same time,
-    `delayed` rewards come days later, and with `drifting` traffic all arms' rewards change together over time.
+    "best-arm" (find it, and be wrong with probability `beta` at most). For regret, `at_once` units may need an arm at
+    the same time; the other answers hand out thousands at once anyway. `delayed` rewards come days later, and with
+    `drifting` traffic all arms' rewards change together over time.
 
     >>> print(recommend(["A", "B", "C"], epsilon=0.5, horizon=1_000_000))
     dp-chernoff-imed(epsilon=0.5, horizon=1000000): its regret is near the lowest that any private policy can have, and
-    no run gets stuck on a wrong arm: its index knows how noisy its estimates are. It begins with 56 pulls of each arm
-    and then decides after batches of one arm, each half as long as all the pulls of that arm before.
+    it hardly ever stays with a wrong arm: its index knows how noisy its estimates are. It begins with 56 pulls of each
+    arm and then decides after batches of one arm, each half as long as all the pulls of that arm before.
     >>> recommend(4, epsilon=1.0, goal="best-arm", beta=0.01).policy
     'dp-bai'
     """
@@ -82,7 +84,7 @@ def _best_arm(arms: tuple[Arm, ...], epsilon: float, beta: float, horizon: int |
     reason = (
         f"it stops when one arm is left, which is the best one with probability {1 - beta:g} at least. All arms that "
         f"are left take turns, so a drift of the traffic does not favour any. Two arms that are equally good are never "
-        f"told apart{'; give a horizon to end such a search' if horizon is None else ''}."
+        f"told apart: {'give a horizon to end such a search' if horizon is None else 'the search then ends unsettled'}."
     )
     return Recommendation(DPBestArm.key, arms, options, reason)
 
@@ -104,20 +106,29 @@ def _paired(arms: tuple[Arm, ...], common: dict[str, Any]) -> Recommendation:
     reason = (
         f"it compares arms only within epochs in which they take turns, so a drift of the traffic moves both alike. A "
         f"policy that pulls one arm for a whole batch, such as {DPChernoffIMED.key}, may mistake the time for the arm. "
-        f"The price is some two to four times its regret; where rewards also come days later take "
-        f"{DPSuccessiveElimination.key}."
+        f"The price is some three times its regret for means around 1/2, and more for rare rewards; where rewards also "
+        f"come days later take {DPSuccessiveElimination.key}."
     )
     return Recommendation(DPPairedIMED.key, arms, common, reason)
 
 
 def _index(arms: tuple[Arm, ...], common: dict[str, Any], at_once: int) -> Recommendation:
     default = DPChernoffIMED(arms, **common, noise=SimulatedNoise(0)).first_batch
-    first = max(default, math.ceil(at_once / len(arms)), 2 * at_once if at_once > 1 else 0)
+    first = max(default, 2 * at_once if at_once > 1 else 0)
+    horizon = common.get("horizon")
+    if horizon is not None and first > default and first * len(arms) > horizon / 2:
+        raise ArgumentError(
+            f"at_once must leave most of the horizon to learn from: {at_once:,} units need first batches of {first:,} "
+            f"pulls of each of {len(arms)} arms, got a horizon of {horizon:,}"
+        )
     options = common if first == default else {**common, "first_batch": first}
     many = f" Every batch has room for {at_once:,} units at once." if at_once > 1 else ""
+    short = ""
+    if horizon is not None and default < math.floor(2 * math.log(horizon) / common["epsilon"]):
+        short = " The horizon is short for this epsilon: no private policy can tell close arms apart in it."
     reason = (
-        f"its regret is near the lowest that any private policy can have, and no run gets stuck on a wrong arm: its "
-        f"index knows how noisy its estimates are. It begins with {first:,} pulls of each arm and then decides after "
-        f"batches of one arm, each half as long as all the pulls of that arm before.{many}"
+        f"its regret is near the lowest that any private policy can have, and it hardly ever stays with a wrong arm: "
+        f"its index knows how noisy its estimates are. It begins with {first:,} pulls of each arm and then decides "
+        f"after batches of one arm, each half as long as all the pulls of that arm before.{many}{short}"
     )
     return Recommendation(DPChernoffIMED.key, arms, options, reason)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 _STEPS = 100  # of a search: far more than any needs
+_BELOW = 1 - 1e-9  # how near to epsilon a search may come
 
 
 def kl(x: float, y: float) -> float:
@@ -31,7 +32,7 @@ def kl_upper(x: float, budget: float) -> float:
     >>> round(kl_upper(0.5, 0.143841), 4)
     0.75
     """
-    if budget <= 0:
+    if budget <= 0 or x >= 1:
         return x
     # Pinsker: kl >= 2 (y - x)^2. Newton's method then stays above the root, since kl is convex in y.
     y = min(1.0, x + math.sqrt(budget / 2))
@@ -102,13 +103,12 @@ def tail_exponent(total: float, count: float, noises: int, mean: float, epsilon:
         return 0.0
     if not noises:
         return max(0.0, count * kl(max(0.0, total / count), mean))
-    mean, low, high = min(mean, 1.0), 0.0, epsilon
+    mean, low, high = min(mean, 1.0), 0.0, epsilon * _BELOW
     square, s = epsilon * epsilon, min(missing / (count * mean * (1 - mean) + 2 * noises / (epsilon * epsilon) + 1e-12),
                                        0.5 * epsilon)  # fmt: skip
     for _ in range(_STEPS):
-        tilted = mean * math.exp(-s)
-        weight = 1 - mean + tilted
-        chance, room = tilted / weight, square - s * s
+        tilted, room = mean * math.exp(-s), square - s * s
+        chance = tilted / (1 - mean + tilted) if mean < 1 else 1.0
         slope = count * chance - total - 2 * noises * s / room
         curve = count * chance * (1 - chance) + 2 * noises * (square + s * s) / (room * room)
         if slope > 0:
@@ -121,8 +121,8 @@ def tail_exponent(total: float, count: float, noises: int, mean: float, epsilon:
         s += step
         if not low < s < high:
             s = (low + high) / 2
-    value = -s * total - count * math.log1p(mean * math.expm1(-s))
-    return max(0.0, value + noises * math.log1p(-s * s / square))
+    log_weight = math.log1p(mean * math.expm1(-s)) if mean < 1 else -s
+    return max(0.0, -s * total - count * log_weight + noises * math.log1p(-s * s / square))
 
 
 def paired_exponent(deficit: float, pairs: float, noises: int, epsilon: float) -> float:
@@ -141,7 +141,7 @@ def paired_exponent(deficit: float, pairs: float, noises: int, epsilon: float) -
         return 0.0
     if not noises:
         return deficit * deficit / (2 * pairs)
-    square, low, high = epsilon * epsilon, 0.0, epsilon
+    square, low, high = epsilon * epsilon, 0.0, epsilon * _BELOW
     s = min(deficit / pairs, 0.5 * epsilon)
     for _ in range(_STEPS):
         room = square - s * s

@@ -22,9 +22,9 @@ class DPChernoffIMED(BatchedPolicy):
     *Why it cannot stay locked on to a wrong arm.* Let the best arm have mean mu and n pulls in m batches. The exponent
     only grows with the mean it is tested against, so while the leader's mean is at most mu, E > x has a probability
     of at most exp(-x), whatever the noises. The leader has E = 0; so the best arm is pulled again as soon as the
-    leader has n exp(E) pulls. To wait until T takes E >= ln(T/n): at most n/T for each of the few batch ends (and what
-    it then costs, at most gap T, is no more than gap n on average). A leader
-    whose mean is too high is pulled until it is not, with one more noise and half as many more rewards each time.
+    leader has n exp(E) pulls (and no other arm comes first). To wait until T takes E >= ln(T/n): at most n/T for each
+    of the few batch ends. A leader whose mean is too high is pulled until it is not, with one more noise and half as
+    many more rewards each time.
     This holds for all rewards in [0, 1], since the exponent does.
 
     *Why the first batch costs nothing.* It has ceil(2 ln(T)/epsilon) pulls. No private policy that works on all

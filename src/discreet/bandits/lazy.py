@@ -100,6 +100,8 @@ class LazyPolicy(Policy):
             self._partial[number] += total
             if not self._missing(number):
                 self._release(number)
+        if self.remaining == 0:
+            self._partial = [0] * len(self.arms)  # nothing will be released any more
 
     def _release(self, number: int) -> None:
         """Release the block that is full, and begin the next."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.lab.engines import Engine
+from discreet.lab.instances import ARMS as ARMS_OF
 from discreet.lab.instances import PAPER, RARE
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
@@ -27,6 +28,8 @@ QUICK = (RECOMMENDED, "dp-imed", "dp-klucb", "adap-klucb", "adap-ucb")
 """Policies whose kernels take a fraction of a millisecond a run: many runs with five arms, which show far tails."""
 SLOW = ("lazy-dp-ts",)
 """Policies that draw numbers at every step: played with five arms only, and fewer runs."""
+CROWD = 20
+"""With so many arms and more, policies that are not quick get fewer runs too."""
 FAR_TAIL = 0.999
 
 Place = tuple[str, int | None, float]
@@ -66,7 +69,9 @@ class LeagueStudy:
         if policy in SLOW and (arms != ARMS):
             return None
         many = policy in QUICK and arms == ARMS
-        runs = self.many_runs if many else self.slow_runs if policy in SLOW else self.runs
+        crowd = ARMS_OF.get(name, ARMS) if arms is None else arms
+        slow = policy in SLOW or (crowd >= CROWD and policy not in (*QUICK, BASELINE, "dp-ucb"))
+        runs = self.many_runs if many else min(self.slow_runs, self.runs) if slow else self.runs
         return _setting(policy, name, arms, epsilon, (self.horizon, runs, self.seed))
 
     def settings(self) -> list[Setting]:

@@ -12,7 +12,7 @@ from discreet.lab.kernels.compiled import compiled
 
 def compile_all(*names: str) -> dict[str, Any]:
     """Compiled copies of these functions, in the order given, each of which sees the ones before it."""
-    space: dict[str, Any] = {"math": math, "_STEPS": coins._STEPS, "__name__": __name__}
+    space: dict[str, Any] = {"math": math, "_STEPS": coins._STEPS, "_BELOW": coins._BELOW, "__name__": __name__}
     for name in names:
         space[name] = compiled(FunctionType(getattr(coins, name).__code__, space, name))
     return space

@@ -70,7 +70,8 @@ class LeagueStudy:
             return None
         many = policy in QUICK and arms == ARMS
         crowd = ARMS_OF.get(name, ARMS) if arms is None else arms
-        slow = policy in SLOW or (crowd >= CROWD and policy not in (*QUICK, BASELINE, "dp-ucb"))
+        known = policy in (*QUICK, BASELINE) or (policy == "dp-ucb" and arms is not None)  # quick, or simulated already
+        slow = policy in SLOW or (crowd >= CROWD and not known)
         runs = self.many_runs if many else min(self.slow_runs, self.runs) if slow else self.runs
         return _setting(policy, name, arms, epsilon, (self.horizon, runs, self.seed))
 

@@ -209,6 +209,25 @@ def simulated_rules(runs=1000, few=3):
     return rows
 
 
+EPOCH_POLICIES = (
+    "dp-se", "dp-chernoff-imed", "dp-imed", "dp-klucb", "adap-ucb", "adap-klucb", "dp-paired-imed", "lazy-ucb",
+)  # fmt: skip
+
+
+def epoch_policies(runs=100):
+    """1,000 runs of every policy that decides in epochs, in one thread, from fewer; against those of DP-SE."""
+    rows, reference = [], None
+    for name in EPOCH_POLICIES:
+        setting = Setting.of(name, "C2", epsilon=0.25, runs=runs)
+        run_setting(setting, range(1))  # compiles
+        seconds = best_of(3, lambda setting=setting: run_setting(setting)) * 1000 / runs
+        reference = reference or seconds
+        rows.append(
+            Row(f"{name}, 1,000 runs at T = 5e7", seconds, "s", "< 10", seconds < 10, "dp-se", seconds / reference)
+        )
+    return rows
+
+
 def peers():
     """The same UCB job in other libraries, and ours over the fastest of those that a user would call."""
     ours = kernel_rate(ucb.skip_ahead, 5, HORIZON)
@@ -284,7 +303,7 @@ def main():
     parser.add_argument("--fast", action="store_true", help="leave out the whole evaluation, which takes minutes")
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
-    rows += kernels() + simulated_rules() + peers() + horizons()
+    rows += kernels() + simulated_rules() + epoch_policies() + peers() + horizons()
     if not arguments.fast:
         rows += evaluation()
     if arguments.json:

@@ -223,7 +223,7 @@ def test_a_claim_that_fails_is_marked(found, stopping, league, monkeypatch):
 
 
 def test_tables_are_tidy_and_equal_in_both_formats(found, stopping, league, tmp_path):
-    write_tables((found.results, stopping.results, league.rows()), tmp_path)
+    write_tables((found.results, stopping.results, league.rows), tmp_path)
     tables = {}
     for name in ("settings", "runs", "arms", "curves", "stopping", "stopping_runs", "league"):
         tables[name] = pd.read_parquet(tmp_path / f"{name}.parquet")
@@ -264,7 +264,7 @@ def test_what_the_evaluation_has_is_not_simulated_again():
 
 
 def test_rows_and_standings_are_the_results(league):
-    rows = league.rows()
+    rows = league.rows
     assert len(rows) == 3 * (4 * 2 + 3)
     one = league.of("dp-imed", ("C2", 5, 1.0))
     (row,) = (r for r in rows if (r["policy"], r["instance"], r["arms"]) == ("dp-imed", "C2", 5))

@@ -22,7 +22,7 @@ class AdaPKLUCB(AdaPUCB):
 
     key = "adap-klucb"
 
-    def index(self, number: int, time: int) -> float:
+    def index(self, number: int, at: int) -> float:
         """The upper confidence bound at a time step."""
-        rate = self.alpha * math.log(time) / self._counts[number]
+        rate = self.alpha * math.log(at) / self._counts[number]
         return kl_upper(min(1.0, max(0.0, self.estimate(number) + rate / self.epsilon)), rate)

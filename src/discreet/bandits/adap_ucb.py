@@ -46,11 +46,7 @@ class AdaPUCB(BatchedPolicy):
         )
         self.alpha = checks.positive("alpha", alpha)
 
-    def index(self, number: int, time: int) -> float:
+    def index(self, number: int, at: int) -> float:
         """The upper confidence bound at a time step."""
-        rate = self.alpha * math.log(time) / self._counts[number]
+        rate = self.alpha * math.log(at) / self._counts[number]
         return self.estimate(number) + math.sqrt(rate / 2) + rate / self.epsilon
-
-    def _choose(self) -> int:
-        time = self.time + 1
-        return max(range(len(self.arms)), key=lambda number: (self.index(number, time), -self._pulls[number]))

@@ -67,8 +67,13 @@ class BatchedPolicy(Policy):
         return {number: self.batch_size(self._pulls[number])}
 
     @abstractmethod
+    def index(self, number: int, at: Any) -> float:
+        """What speaks for an arm at a time step; the IMED policies have what speaks against it, at a best mean."""
+
     def _choose(self) -> int:
-        """The arm whose batch comes next, by what was released."""
+        """The arm whose batch comes next: the one with the largest index, and among equals with the fewest pulls."""
+        time = self.time + 1
+        return max(range(len(self.arms)), key=lambda number: (self.index(number, time), -self._pulls[number]))
 
     def _default_batch(self) -> int:
         """The first batch of each arm, if nothing else is said."""

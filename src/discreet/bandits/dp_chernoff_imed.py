@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
-from discreet.bandits.batched import BatchedPolicy
 from discreet.bandits.coins import tail_exponent
+from discreet.bandits.dp_imed import DPIMED
 from discreet.noise import Noise
 from discreet.privacy import Arm
 
 
-class DPChernoffIMED(BatchedPolicy):
+class DPChernoffIMED(DPIMED):
     """Pulls the arm with the smallest E + ln n, where exp(-E) bounds the chance of its total under the best mean.
 
     E is Chernoff's exponent for what was really released: the total of n rewards plus one Laplace noise for each of
@@ -72,10 +71,6 @@ class DPChernoffIMED(BatchedPolicy):
     def _default_batch(self) -> int:
         return self.cautious_batch()
 
-    def index(self, number: int, best: float) -> float:
-        """How much speaks against an arm: evidence that it is worse than the best mean, and pulls."""
-        return self.exponent(number, best) + math.log(self._counts[number])
-
     def exponent(self, number: int, best: float) -> float:
         """E: how unlikely the arm's released total is if its mean is the best one."""
         known, value = self._exponents[number]
@@ -84,10 +79,6 @@ class DPChernoffIMED(BatchedPolicy):
             value = tail_exponent(total, self._counts[number], noises, best, self.epsilon)
             self._exponents[number] = best, value
         return value
-
-    def _choose(self) -> int:
-        best = max(map(self.clipped, range(len(self.arms))))
-        return min(range(len(self.arms)), key=lambda number: self.index(number, best))
 
     def _close(self, totals: dict[int, int]) -> None:
         super()._close(totals)

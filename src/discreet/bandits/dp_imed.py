@@ -63,10 +63,13 @@ class DPIMED(BatchedPolicy):
     def _default_batch(self) -> int:
         return self.quiet_batch(16)
 
-    def index(self, number: int, best: float) -> float:
+    def exponent(self, number: int, best: float) -> float:
+        """The evidence that an arm is worse than the best mean."""
+        return self._counts[number] * private_kl(self.clipped(number), best, self.epsilon)
+
+    def index(self, number: int, at: float) -> float:
         """How much speaks against an arm: evidence that it is worse than the best mean, and pulls."""
-        pulls = self._counts[number]
-        return pulls * private_kl(self.clipped(number), best, self.epsilon) + math.log(pulls)
+        return self.exponent(number, at) + math.log(self._counts[number])
 
     def _choose(self) -> int:
         best = max(map(self.clipped, range(len(self.arms))))

@@ -53,10 +53,6 @@ class DPKLUCB(BatchedPolicy):
             noise=noise,
         )
 
-    def index(self, number: int, time: int) -> float:
+    def index(self, number: int, at: int) -> float:
         """The largest mean that is not ruled out at a time step."""
-        return private_kl_upper(self.clipped(number), math.log(time) / self._counts[number], self.epsilon)
-
-    def _choose(self) -> int:
-        time = self.time + 1
-        return max(range(len(self.arms)), key=lambda number: (self.index(number, time), -self._pulls[number]))
+        return private_kl_upper(self.clipped(number), math.log(at) / self._counts[number], self.epsilon)

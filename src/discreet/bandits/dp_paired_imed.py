@@ -85,14 +85,14 @@ class DPPairedIMED(BatchedPolicy):
         lead = self._lead[one][other] / self.grid.width
         return paired_exponent(lead, self._pairs[one][other], 2 * self._shared[one][other], self.epsilon)
 
-    def index(self, number: int) -> float:
-        """How much speaks against a challenger: evidence that it is worse than the leader, and pairs."""
-        return self.evidence(self._leader, number) + math.log(self._pairs[self._leader][number])
+    def index(self, number: int, at: int) -> float:
+        """How much speaks against a challenger: evidence that it is worse than the leader, `at`, and pairs."""
+        return self.evidence(at, number) + math.log(self._pairs[at][number])
 
     def _choose(self) -> int:
-        others = (number for number in range(len(self.arms)) if number != self._leader)
-        challenger = min(others, key=self.index)
-        return challenger if self.index(challenger) < math.log(self._pulls[self._leader]) else self._leader
+        against = {n: self.index(n, self._leader) for n in range(len(self.arms)) if n != self._leader}
+        challenger = min(against, key=against.__getitem__)
+        return challenger if against[challenger] < math.log(self._pulls[self._leader]) else self._leader
 
     def _next_pulls(self) -> dict[int, int]:
         number = self._choose()

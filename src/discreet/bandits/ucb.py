@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
-from discreet.bandits.index import IndexPolicy
+from discreet.bandits.plain import PlainPolicy
 from discreet.privacy import Arm
 
 
-class UCB(IndexPolicy):
+class UCB(PlainPolicy):
     """Pulls the arm with the highest mean + sqrt(2 ln t / n), n being its pulls so far (Auer et al. 2002).
 
     Needs no horizon. Not private: means are exact.
@@ -27,23 +26,14 @@ class UCB(IndexPolicy):
     key = "ucb"
 
     def __init__(self, arms: Iterable[Arm], *, horizon: int | None = None, low: float = 0.0, high: float = 1.0) -> None:
-        super().__init__(arms, low=low, high=high, horizon=horizon)
-        self._sums = [0] * len(self.arms)
+        super().__init__(arms, horizon=horizon, low=low, high=high)
 
     def index(self, number: int, time: int) -> float:
         """The upper confidence bound B of the paper's section 2."""
         return self.mean(number) + math.sqrt(2 * math.log(time) / self._pulls[number])
 
-    def mean(self, number: int) -> float:
-        """The exact mean."""
-        return self._sums[number] / (self._pulls[number] * self.grid.width)
-
-    def _close(self, totals: dict[int, int]) -> None:
-        for number, total in totals.items():
-            self._sums[number] += total
-
-    def _progress(self) -> dict[str, Any]:
-        return {"sums": list(self._sums)}
-
-    def _restore(self, progress: dict[str, Any]) -> None:
-        self._sums = [int(total) for total in progress["sums"]]
+    def _choose(self) -> int:
+        if self.time < len(self.arms):
+            return self.time
+        step = self.time + 1
+        return max(range(len(self.arms)), key=lambda number: self.index(number, step))

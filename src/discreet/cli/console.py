@@ -73,23 +73,18 @@ def fitting_table(columns: Sequence[Column], spare: Sequence[str]) -> Table:
     """A table of the columns; of the `spare` ones the first are left out where the terminal is too narrow."""
     console = output()
     for gone in range(len(spare) + 1):
-        table = plain_table()
-        kept = [column for column in columns if column[0] not in spare[:gone]]
-        for place, (heading, _) in enumerate(kept):
-            table.add_column(Text(heading, "bold"), justify="right" if place else "left", no_wrap=True)
-        for row in zip(*(cells for _, cells in kept), strict=True):
-            table.add_row(*(Text(str(cell)) for cell in row))
+        table = wrapped_table([column for column in columns if column[0] not in spare[:gone]])
         if console.measure(table, options=console.options.update(max_width=UNLIMITED)).maximum <= console.width:
             break
     return table
 
 
-def wrapped_table(columns: Sequence[Column], left: Sequence[str]) -> Table:
-    """A table whose columns named in `left` go on in the next line where the terminal is narrow."""
+def wrapped_table(columns: Sequence[Column], words: Sequence[str] = ()) -> Table:
+    """A table whose columns named in `words` go on in the next line where the terminal is narrow."""
     table = plain_table()
     for place, (heading, _) in enumerate(columns):
-        words = heading in left
-        table.add_column(Text(heading, "bold"), justify="left" if words or not place else "right", no_wrap=not words)
+        left = heading in words or not place
+        table.add_column(Text(heading, "bold"), justify="left" if left else "right", no_wrap=heading not in words)
     for row in zip(*(cells for _, cells in columns), strict=True):
         table.add_row(*(Text(str(cell)) for cell in row))
     return table

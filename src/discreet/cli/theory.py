@@ -15,6 +15,7 @@ from discreet.cli.console import Column, fitting_table, show, wrapped_table
 from discreet.cli.console import output as console
 from discreet.errors import ArgumentError
 from discreet.lab.instances import Instance
+from discreet.lab.results import finite
 from discreet.lab.tables import number
 from discreet.theory import EliminationPlan
 
@@ -74,11 +75,6 @@ def plan_data(plan: EliminationPlan) -> dict[str, Any]:
         "pulls": plan.total,
         "pulls_due_to_privacy": plan.price_of_privacy,
     }  # fmt: skip
-
-
-def finite(values: dict[str, Any]) -> dict[str, Any]:
-    """The same with None for infinity, which JSON does not know."""
-    return {key: None if value == math.inf else value for key, value in values.items()}
 
 
 def show_plan(plan: EliminationPlan) -> None:
@@ -233,7 +229,7 @@ def show_bounds(section: Section) -> None:
     ]
     show(section.title, "bold")
     show("")
-    console().print(wrapped_table(columns, left=("of what", "source")))
+    console().print(wrapped_table(columns, words=("of what", "source")))
     show("")
     for one in section.bounds:
         if one.note:

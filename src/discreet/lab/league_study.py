@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,7 @@ class LeagueFindings:
         played = [(place, self.of(policy, place)) for place in self.study.places()[kind]]
         return [one.mean / self.bound(place) for place, one in played if one is not None]
 
+    @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """Every policy at every place, in numbers."""
         found = []

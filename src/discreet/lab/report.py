@@ -118,7 +118,7 @@ def write_report(
     figures.mkdir(parents=True, exist_ok=True)
     images: dict[str, str] = {}
     # The longest first, so that no worker waits for another at the end.
-    tables = found.paper.results, found.stopping.results, found.league.rows()
+    tables = found.paper.results, found.stopping.results, found.league.rows
     jobs: list[Job] = [(write_tables, tables, folder / "data")]
     longest_first = sorted(pictures, key=lambda picture: -len(picture.panels))
     jobs += [(write_picture, replace(picture, simulations=()), figures) for picture in longest_first]
@@ -169,7 +169,7 @@ def render(found: Reproduced, pictures: list[Picture], images: dict[str, str], s
             "Beyond them": league_headlines(found.league),
             "Stopping rules": stopping_headlines(found.stopping),
         },
-        standings={title: standings(found.league.rows(), kind) for kind, title in TITLES.items()},
+        standings={title: standings(found.league.rows, kind) for kind, title in TITLES.items()},
         claim=claim_tables(paper),
         constants=constants_table(paper),
         schedule=schedule(paper.evaluation),
@@ -200,14 +200,14 @@ def league_headlines(league: LeagueFindings) -> list[str]:
     """What was found about the policies that came later."""
     said = []
     for kind, title in TITLES.items():
-        mine = [row for row in league.rows() if row["policy"] == RECOMMENDED and row["kind"] == kind]
+        mine = [row for row in league.rows if row["policy"] == RECOMMENDED and row["kind"] == kind]
         over, to_dp_se = ([row[key] for row in mine] for key in ("over_lower_bound", "over_dp_se"))
         said.append(
             f"On {title}, {RECOMMENDED} has {min(over):.2f} to {max(over):.2f} times the regret of the lower bound, "
             f"and at most 1/{1 / max(to_dp_se):.0f} of DP-SE's; {sum(row['stuck'] for row in mine) or 'none'} of its "
             f"{sum(row['runs'] for row in mine):,} runs got stuck on a worse arm."
         )
-    far = {row["policy"]: row for row in standings(league.rows(), "paper")}
+    far = {row["policy"]: row for row in standings(league.rows, "paper")}
     if "dp-imed" in far:
         said.append(
             f"DP-IMED has less regret in the median ({far['dp-imed']['median']:.2f} times the bound, against "

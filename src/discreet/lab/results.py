@@ -211,8 +211,10 @@ class Simulation(Tabular):
 
 
 def finite(values: dict[str, Any]) -> dict[str, Any]:
-    """The same with None for NaN, which JSON does not know."""
-    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in values.items()}
+    """The same with None for NaN and infinity, which JSON does not know."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values.items()
+    }
 
 
 class Results(Tabular, Sequence[Simulation]):

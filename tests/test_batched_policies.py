@@ -321,6 +321,40 @@ def test_regret_at_a_fixed_seed_does_not_change(name):
     assert (by_kernel.mean, by_object.mean) == pytest.approx(REGRESSION[name], abs=1e-6)
 
 
+def test_many_arms_make_the_recommended_policy_cautious_and_few_do_not():
+    assert [discreet.DPChernoffIMED(range(arms), epsilon=1.0).caution for arms in (2, 5)] == [0.0, 0.0]
+    policy = discreet.DPChernoffIMED(range(20), epsilon=1.0, horizon=10**6, noise=SimulatedNoise(1))
+    assert policy.caution == pytest.approx(math.log(4))
+    plan = policy.plan().pulls
+    policy.close({arm: arm * count * policy.grid.width // 20 for arm, count in plan.items()})
+    for arm in range(20):
+        exponent = tail_exponent(policy._totals[arm] / policy.grid.width, policy.first_batch, 1, 0.95, 1.0)
+        assert policy.exponent(arm, 0.95) == pytest.approx(max(0.0, exponent - math.log(4)))
+    for bad in (-0.1, "much"):
+        with pytest.raises(ArgumentError, match="caution"):
+            discreet.DPChernoffIMED(range(3), epsilon=1.0, caution=bad)
+
+
+@pytest.mark.parametrize("caution", [0.0, 2.0])
+def test_the_kernel_knows_the_caution(caution):
+    setting = {"instance": "C4", "arms": 12, "horizon": 10**5, "epsilon": 0.5, "caution": caution}
+    on = instance("C4", 12)
+    by_kernel = simulate("dp-chernoff-imed", runs=300, seed=3, **setting)
+    found = [
+        play(
+            discreet.DPChernoffIMED(range(12), epsilon=0.5, horizon=10**5, caution=caution, noise=SimulatedNoise(run)),
+            on,
+            np.random.default_rng([run, 1]),
+        ).pulls
+        @ on.gaps
+        for run in range(300)
+    ]
+    assert by_kernel.method == "kernel"
+    assert stats.ks_2samp(by_kernel.final, found).pvalue > 1e-4
+    other = simulate("dp-chernoff-imed", runs=300, seed=3, **{**setting, "caution": 2.0 - caution})
+    assert stats.ks_2samp(other.final, found).pvalue < 1e-6
+
+
 @pytest.mark.parametrize(("name", "epsilon"), [("C1", 0.1), ("C2", 0.5), ("C3", 0.25), ("C4", 1.0)])
 def test_the_recommended_policy_is_near_the_lower_bound_and_never_far(name, epsilon):
     found = simulate("dp-chernoff-imed", name, runs=60, epsilon=epsilon)

@@ -29,6 +29,8 @@ class Rule(NamedTuple):
     first: int
     alpha: float
     """AdaP's."""
+    caution: float
+    """DP-Chernoff-IMED's."""
     forgets: bool
     scale: float
     """Of the noise, in grid units."""
@@ -38,9 +40,17 @@ class Rule(NamedTuple):
 def rule_of(policy: BatchedPolicy) -> Rule:
     """The same of a policy object."""
     alpha = policy.alpha if isinstance(policy, AdaPUCB) else 0.0
-    scale, width = policy._laplace.scale, policy.grid.width
+    caution = policy.caution if isinstance(policy, DPChernoffIMED) else 0.0
     return Rule(
-        KINDS[type(policy)], policy.epsilon, policy.ratio, policy.first_batch, alpha, policy.forgets, scale, width
+        kind=KINDS[type(policy)],
+        epsilon=policy.epsilon,
+        ratio=policy.ratio,
+        first=policy.first_batch,
+        alpha=alpha,
+        caution=caution,
+        forgets=policy.forgets,
+        scale=policy._laplace.scale,
+        width=policy.grid.width,
     )
 
 
@@ -52,7 +62,8 @@ def index(rule, total, count, noises, best, time):
     if rule.kind == _IMED:
         return -(count * private_kl(clipped, best, rule.epsilon) + math.log(count))
     if rule.kind == _CHERNOFF:
-        return -(tail_exponent(total, count, noises, best, rule.epsilon) + math.log(count))
+        exponent = tail_exponent(total, count, noises, best, rule.epsilon) - rule.caution
+        return -(max(0.0, exponent) + math.log(count))
     if rule.kind == _KLUCB:
         return private_kl_upper(clipped, math.log(time) / count, rule.epsilon)
     rate = rule.alpha * math.log(time) / count

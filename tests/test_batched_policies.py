@@ -10,11 +10,12 @@ from scipy import optimize, stats
 
 import discreet
 from discreet import ArgumentError, SimulatedNoise, theory
-from discreet.bandits.coins import kl, kl_upper, paired_exponent, private_kl, private_kl_upper, tail_exponent
+from discreet.bandits.coins import kl, kl_upper, private_kl, private_kl_upper
 from discreet.lab import Uniform, instance, play, simulate
 from discreet.lab.kernels import batched
 from discreet.lab.kernels import coins as kernel_coins
 from discreet.lab.kernels.randomness import fresh_state
+from discreet.tails import paired_exponent, tail_exponent
 
 MEANS = st.floats(0.0, 1.0, allow_subnormal=False)
 INNER = st.floats(0.001, 0.999)

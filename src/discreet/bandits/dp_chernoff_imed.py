@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from discreet import checks
-from discreet.bandits.coins import tail_exponent
 from discreet.bandits.dp_imed import DPIMED
 from discreet.errors import ArgumentError
 from discreet.noise import Noise
 from discreet.privacy import Arm
+from discreet.tails import tail_exponent
 
 _FEW_ARMS = 5  # up to so many need no caution
 

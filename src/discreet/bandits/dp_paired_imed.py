@@ -8,9 +8,9 @@ from itertools import permutations
 from typing import Any
 
 from discreet.bandits.batched import BatchedPolicy
-from discreet.bandits.coins import paired_exponent
 from discreet.noise import Noise
 from discreet.privacy import Arm
+from discreet.tails import paired_exponent
 
 _ENOUGH = 1.0  # evidence to change the leader: with none, many close arms would take turns at leading
 

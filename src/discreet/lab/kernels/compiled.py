@@ -15,6 +15,7 @@ from typing import Any
 
 from numba import njit
 
+from discreet import tails
 from discreet.bandits import coins
 
 
@@ -22,7 +23,7 @@ from discreet.bandits import coins
 def stamp() -> str:
     """A digest of all kernels' sources."""
     digest = hashlib.sha256()
-    for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(coins.__file__)):
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(coins.__file__), Path(tails.__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -34,7 +34,7 @@ HUGE = 10**400
         (lambda: discreet.make_policy(["x"], ["A", "B"]), "policy must be one of"),
         (lambda: discreet.make_policy("dp-se", ["A", "B"], horizon=10), "dp-se needs the option 'epsilon'"),
         (lambda: discreet.make_policy("ucb", ["A", "B"], epsilon=1), "ucb has no option 'epsilon'; its options are"),
-        (lambda: discreet.make_rule("nope", alpha=0.1), "rule must be one of dp-exp-nas, .*, got 'nope'"),
+        (lambda: discreet.make_rule("nope", alpha=0.1), "rule must be one of dp-bernstein, dp-exp-nas, .*, got 'nope'"),
         (lambda: examples.rule("nas", max_samples=0), "max_samples must be at least 1, got 0"),
         (lambda: examples.rule("nas", radius=1, low=0), "give radius, or low and high, not both"),
         (lambda: discreet.NAS(alpha=0.1, beta=0.1), "give the samples' range as radius, or as low and high"),

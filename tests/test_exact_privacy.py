@@ -12,6 +12,7 @@ import pytest
 import discreet
 from discreet import AboveThreshold, BinaryTreeCounter, HybridCounter, LaplaceMechanism
 from discreet.noise import Reserve
+from discreet.stopping.released import ReleasedRule
 from discreet.testing import ScriptedNoise, coarse_grid, worst_loss
 from tests import examples
 
@@ -166,6 +167,21 @@ def stopping(name, samples, low):
     return run
 
 
+def released(name, samples, low=0):
+    """What a rule releases in blocks of two samples, and when it halts: with `low` > 0 at once, if noises allow it."""
+
+    def run(noise):
+        with coarse_grid():
+            rule = discreet.make_rule(
+                name, epsilon=EPSILON, alpha=0.5, beta=0.5, low=low, high=low + 1, window=1, noise=noise
+            )
+        rule._ends = tuple(range(0, 2 * len(samples), 2))
+        result = rule.run(np.array(samples, dtype=float) + low)
+        return result.samples, result.reached, tuple(entry.units for entry in rule.ledger)
+
+    return run
+
+
 def phases(name, first, second):
     """Guess and double over two phases of one pull of each arm."""
 
@@ -229,6 +245,15 @@ CASES = {
     "dp-se-svt": (
         svt_elimination("dp-se-svt", 10, 0), svt_elimination("dp-se-svt", 10, 0, more=1), LARGE, 1, 2, False,
     ),
+    **{
+        f"{name}, {where}": (released(name, *inputs), released(name, *others), EPSILON, reach, 1, True)
+        for name, reach in (("dp-nas-released", 3), ("dp-bernstein", 2))
+        for where, inputs, others in (
+            ("first block", ([0, 1, 0, 0],), ([0, 0, 0, 0],)),
+            ("second block", ([0, 1, 0, 0],), ([0, 1, 1, 0],)),
+            ("halting", ([1, 0], 8), ([0, 0], 8)),
+        )
+    },
     "dp-exp-nas": (stopping("dp-exp-nas", [0, 1], 4), stopping("dp-exp-nas", [1, 1], 4), LARGE, 2, 2, False),
     "dp-nas": (stopping("dp-nas", [0], 8), stopping("dp-nas", [1], 8), LARGE, 2, 2, False),
     "dp-nas, second sample": (stopping("dp-nas", [0, 0], 4), stopping("dp-nas", [0, 1], 4), LARGE, 3, 2, False),
@@ -376,17 +401,51 @@ def remembered_block(monkeypatch):
     monkeypatch.setattr(LazyPolicy, "_release", release)
 
 
+def overlapping_pairs(monkeypatch):
+    """Differences of all neighbours in a block: each sample is in two squares."""
+
+    def fill(self, units):
+        whole = units.astype(np.int64)
+        self._square_sum += int((np.diff(whole) ** 2).sum()) + int((whole[0] - whole[-1]) ** 2)
+        ReleasedRule._take(self, int(units.sum()), units.size)
+
+    monkeypatch.setattr(discreet.DPBernstein, "_fill", fill)
+
+
+def squares_for_nothing(monkeypatch):
+    """The total takes all of epsilon, and the squares their share on top."""
+    monkeypatch.setattr(discreet.DPBernstein, "mean_epsilon", property(lambda self: self.epsilon))
+
+
+def running_total(monkeypatch):
+    """Each release has all samples so far in it."""
+    honest = ReleasedRule._release
+
+    def release(self):
+        total = self._sum
+        honest(self)
+        self._sum = total
+
+    monkeypatch.setattr(ReleasedRule, "_release", release)
+
+
 BUGS = {
+    overlapping_pairs: ["dp-bernstein, first block", "dp-bernstein, second block"],
+    squares_for_nothing: ["dp-bernstein, first block", "dp-bernstein, halting"],
+    running_total: ["dp-bernstein, first block", "dp-nas-released, first block"],
     halved_sensitivity: [
+        "dp-nas-released, second block", "dp-bernstein, halting",
         "laplace", "sparse vector", "tree", "dp-se", "dp-ucb", "dp-se-modified", "dp-se-svt", "dp-exp-nas", "dp-nas",
     ],
     release_at_full_epsilon: [
+        "dp-nas-released, halting", "dp-bernstein, second block",
         "lazy-ucb, a block of several epochs", "lazy-dp-ts, second block",
         "laplace", "adap-ucb, second batch", "adap-klucb, first batch", "dp-klucb, first batch", "dp-imed, first batch",
         "dp-chernoff-imed, second batch", "dp-paired-imed", "dp-se", "dp-nas", "dp-exp-nas", "dp-se-svt",
         "dp-se-modified",
     ],
     shared_noise: [
+        "dp-nas-released, first block", "dp-bernstein, first block",
         "dp-se", "tree", "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch",
         "dp-chernoff-imed, first batch", "lazy-ucb, first block",
     ],
@@ -445,6 +504,8 @@ def scales_of(name):
     [
         ("dp-nas", {6, 2}),  # 3 d/(epsilon/2) for the tests, d/(epsilon/2) for the release
         ("dp-exp-nas", {6, 2}),
+        ("dp-nas-released", {1}),
+        ("dp-bernstein", {round(1 / 0.9, 9), 10}),  # the total at nine tenths of epsilon, the squares at one
         ("dp-se-svt", {6, 2}),
         ("dp-se-modified", {6, 2}),
         ("dp-se", {1}),

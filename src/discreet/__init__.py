@@ -6,7 +6,8 @@ Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, `GuessA
 `DPSparseVectorElimination` and `ModifiedDPSuccessiveElimination`, and the non-private `UCB`,
 `KLUCB`, `IMED`, `ThompsonSampling` and `SuccessiveElimination`; `Bandit` drives any of them by ask and tell.
 
-Stopping rules: `DPExponentialNAS`, `DPNAS`, and the non-private `NAS`, `EBStop`, `EBGStop`.
+Stopping rules: `DPBernstein`, `DPReleasedNAS`, `DPExponentialNAS`, `DPNAS`, and the non-private `NAS`, `EBStop`,
+`EBGStop`.
 """
 
 from discreet._version import __version__
@@ -53,7 +54,9 @@ from discreet.registry import POLICIES, RULES, make_policy, make_rule, register
 from discreet.stopping import (
     DPNAS,
     NAS,
+    DPBernstein,
     DPExponentialNAS,
+    DPReleasedNAS,
     EBGStop,
     EBStop,
     StoppingResult,
@@ -79,11 +82,13 @@ __all__ = [
     "ArgumentError",
     "Bandit",
     "BinaryTreeCounter",
+    "DPBernstein",
     "DPBestArm",
     "DPChernoffIMED",
     "DPExponentialNAS",
     "DPHybridUCB",
     "DPPairedIMED",
+    "DPReleasedNAS",
     "DPSparseVectorElimination",
     "DPSuccessiveElimination",
     "DiscreetError",

@@ -47,6 +47,8 @@ RULES: dict[str, type[stopping.StoppingRule]] = {
         stopping.NAS,
         stopping.DPNAS,
         stopping.DPExponentialNAS,
+        stopping.DPReleasedNAS,
+        stopping.DPBernstein,
         stopping.EBStop,
         stopping.EBGStop,
     )

@@ -1,7 +1,8 @@
 """Simulating stopping rules: how many samples they take, and how often their estimate breaks its promise.
 
-NAS, DP-NAS, EBStop and EBGStop on samples of two values take an exact compiled kernel. A rule that says how many
-samples it needs before its next decision gets their total in one draw. Everything else is fed to the rule object.
+NAS, DP-NAS, EBStop, EBGStop and DP-Bernstein on samples of two values take an exact compiled kernel. A rule that says
+how many samples it needs before its next decision gets their total in one draw. Everything else is fed to the rule
+object.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from discreet.lab.simulate import run_all
 from discreet.lab.store import Store
 from discreet.noise import Noise, SimulatedNoise
 from discreet.registry import RULES, make_rule
-from discreet.stopping import DPNAS, NAS, EBGStop, EBStop, StoppingRule
+from discreet.stopping import DPNAS, NAS, DPBernstein, EBGStop, EBStop, StoppingRule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -352,10 +353,10 @@ def find_play(setting: StoppingSetting) -> tuple[Play, str]:
 def find_rule_kernel(rule: StoppingRule, law: Rewards) -> Play | None:
     """The exact kernel for this rule object and these samples, or None where there is none."""
     values = two_values(law)
-    if type(rule) not in (NAS, DPNAS, EBStop, EBGStop) or values is None or rule.max_samples is None:
+    if type(rule) not in (NAS, DPNAS, EBStop, EBGStop, DPBernstein) or values is None or rule.max_samples is None:
         return None
     try:
-        from discreet.lab.kernels import stopping  # noqa: PLC0415  (numba takes a second, so only where it is used)
+        from discreet.lab.kernels import bernstein, stopping  # noqa: PLC0415  (numba takes a second, so only where it is used)
         from discreet.lab.kernels.randomness import fresh_state  # noqa: PLC0415
     except ImportError as error:  # not there, or there and broken
         hint(error.name or "numba")
@@ -364,6 +365,9 @@ def find_rule_kernel(rule: StoppingRule, law: Rewards) -> Play | None:
     coin = stopping.coin_on(grid, *values, cap)
     if coin is None:
         return None
+    if isinstance(rule, DPBernstein):
+        parts = bernstein.rule_of(rule)
+        return lambda seed: bernstein.play(coin, parts, fresh_state(seed), cap)
     if isinstance(rule, EBStop):
         formulas = stopping.bernstein_of(rule, coin)
         return lambda seed: stopping.empirical_bernstein(coin, formulas, fresh_state(seed), cap)

@@ -1,10 +1,22 @@
 """The stopping rules: how many samples are enough to know a mean within a factor 1 +- alpha."""
 
 from discreet.stopping.base import StoppingResult, StoppingRule
+from discreet.stopping.dp_bernstein import DPBernstein
 from discreet.stopping.dp_exponential_nas import DPExponentialNAS
 from discreet.stopping.dp_nas import DPNAS
+from discreet.stopping.dp_released_nas import DPReleasedNAS
 from discreet.stopping.ebgstop import EBGStop
 from discreet.stopping.ebstop import EBStop
 from discreet.stopping.nas import NAS
 
-__all__ = ["DPNAS", "NAS", "DPExponentialNAS", "EBGStop", "EBStop", "StoppingResult", "StoppingRule"]
+__all__ = [
+    "DPNAS",
+    "NAS",
+    "DPBernstein",
+    "DPExponentialNAS",
+    "DPReleasedNAS",
+    "EBGStop",
+    "EBStop",
+    "StoppingResult",
+    "StoppingRule",
+]

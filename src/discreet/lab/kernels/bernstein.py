@@ -1,0 +1,94 @@
+"""DP-Bernstein on samples of two values, compiled: a block at a time, as the object does it.
+
+Of h pairs in a block, some have two of the larger value, some one of each, and the rest none: two binomial draws. They
+give the block's total and its squares, which is all that the rule ever uses.
+"""
+
+# mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from discreet.lab.kernels.coins import bernstein_radius, largest_mean
+from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.randomness import binomial
+from discreet.lab.kernels.stopping import Coin, discrete_laplace
+from discreet.stopping import DPBernstein
+
+
+class Rule(NamedTuple):
+    """What a rule object is made of."""
+
+    alpha: float
+    window: int
+    mean_epsilon: float
+    variance_epsilon: float
+    level: float
+    noise_radius: float
+    width: int
+    floor: int
+    step: float
+    mean_scale: float
+    variance_scale: float
+
+
+def rule_of(rule: DPBernstein) -> tuple[Rule, Any, Any]:
+    """The same of a rule object, with the ends of its blocks and the variance levels of its tests."""
+    grid = rule.grid
+    formulas = Rule(
+        rule.alpha, rule.window, rule.mean_epsilon, rule.variance_epsilon, rule.level, rule._noise_radius,
+        grid.width, grid.floor, grid.step, rule._laplace.scale, rule._square_laplace.scale,
+    )  # fmt: skip
+    levels = np.array([rule.variance_level(test) for test in range(1, len(rule._ends))])
+    return formulas, np.array(rule._ends, dtype=np.int64), levels
+
+
+@compiled
+def variance_bound(rule, total, squares, count, level):
+    """The largest variance that a window's releases allow."""
+    by_pairs = largest_mean(squares, count / 2, rule.window, rule.variance_epsilon, level) / 2
+    highest = largest_mean(total, count, rule.window, rule.mean_epsilon, level)
+    lowest = 1 - largest_mean(count - total, count, rule.window, rule.mean_epsilon, level)
+    worst = min(max(0.5, lowest), highest)
+    return min(by_pairs, worst * (1 - worst))
+
+
+@compiled
+def _play(coin, rule, ends, levels, state, cap):
+    totals, squares = np.zeros(ends.size), np.zeros(ends.size)
+    low, high = coin.low - rule.floor, coin.high - rule.floor
+    square = -(-(high - low) * (high - low) // rule.width)
+    both = coin.chance * coin.chance
+    one = min(1.0, 2 * coin.chance * (1 - coin.chance) / (1 - both)) if both < 1 else 0.0
+    for block in range(1, ends.size):
+        if ends[block] > cap:
+            break
+        size = ends[block] - ends[block - 1]
+        doubles = binomial(state, size // 2, both)
+        mixed = binomial(state, size // 2 - doubles, one)
+        ones = 2 * doubles + mixed
+        sum_units = ones * high + (size - ones) * low
+        squares[block] = (mixed * square + discrete_laplace(state, rule.variance_scale)) / rule.width
+        totals[block] = sum_units + discrete_laplace(state, rule.mean_scale)
+        test = block - rule.window + 1
+        if test < 1:
+            continue
+        count = ends[block] - ends[test - 1]
+        units = totals[test : block + 1].sum()
+        mean = (units + count * rule.floor) / count
+        if rule.noise_radius > rule.alpha * abs(mean) / rule.width * count:
+            continue
+        total = units / rule.width
+        variance = variance_bound(rule, total, squares[test : block + 1].sum(), count, levels[test - 1])
+        radius = bernstein_radius(count, variance, rule.window, rule.mean_epsilon, rule.level) / count * rule.width
+        if radius <= rule.alpha * abs(mean):
+            return True, ends[block], math.copysign(abs(mean) - rule.alpha * radius, mean) * rule.step
+    return False, cap, math.nan
+
+
+def play(coin: Coin, rule: tuple[Rule, Any, Any], state: Any, cap: int) -> Any:
+    """Whether the rule halted, the samples it took, and its estimate."""
+    return _play(coin, *rule, state, cap)

@@ -1,0 +1,216 @@
+"""What the stopping rules share that release instead of testing in secret: blocks, windows of blocks, one level."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discreet import checks
+from discreet.errors import ArgumentError
+from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.noise import Noise
+from discreet.privacy import Release
+from discreet.stopping.base import Floats, StoppingRule
+from discreet.tails import hoeffding_radius
+
+_LEAST = 64  # samples in the first window, so that rounding to whole pairs hardly matters
+_MOST = 2**50  # samples, after which there are no more tests: nobody has so many
+_CELLS = 50  # of the phase, in the search for the worst one
+
+
+class ReleasedRule(StoppingRule):
+    """Releases the noisy total of block after block, and halts when the last few of them know the mean well enough.
+
+    Blocks grow by the factor `growth`, and after each one the last `window` of them are a test: n samples with the
+    noisy mean m, of which a radius r is known such that |m - mean| <= r but for a chance of e^-L. The rule halts at
+    the first test with r <= alpha |m|, and returns the number that is within a factor 1 +- alpha of all means in
+    [|m| - r, |m| + r], with the sign of m: |m| - alpha r.
+
+    The level L does not grow with the number of tests. A test long before the right one would have to be wrong by
+    many radii to halt, and one long after it to be wrong by many to fail; so the chances of failure add up to a
+    multiple of e^-L which depends on alpha and `growth` alone (`failure_bound`, proved in
+    docs/proofs/released-rules.md), and L is the least that makes it beta.
+
+    The mean in question is that of the samples as they are stored, rounded to the grid: for 0 and 1 the same, and in
+    general no more than half a grid step away.
+
+    Private because each sample is in one block, which is released once; what is tested was released before. A block
+    that is not full is never released.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        alpha: float,
+        beta: float,
+        growth: float,
+        window: int,
+        radius: float | None,
+        low: float | None,
+        high: float | None,
+        max_samples: int | None,
+        clip: bool,
+        noise: Noise | None,
+    ) -> None:
+        super().__init__(alpha=alpha, beta=beta, radius=radius, low=low, high=high, max_samples=max_samples, clip=clip)
+        self.epsilon = checks.positive("epsilon", epsilon)
+        self.growth = checks.real("growth", growth)
+        if not 1.05 <= self.growth <= 10:
+            raise ArgumentError(f"growth must lie between 1.05 and 10, got {growth!r}")
+        self.window = checks.whole("window", window)
+        self._laplace = LaplaceMechanism(self.grid.width, self.mean_epsilon, noise)
+        self.noise = self._laplace.noise
+        self._totals: list[int] = []  # the released totals of the last blocks, in grid units
+        self._blocks = 0
+        self._sum = 0  # of the open block: exact and secret
+        self._ends, self.level = self._schedule()
+
+    # ------------------------------------------------------------------ what a rule writes
+
+    @abstractmethod
+    def radius_of(self, total: float, count: int) -> float:
+        """How far the mean may lie from a window's noisy one; total and radius with samples rescaled to [0, 1]."""
+
+    @property
+    def mean_beta(self) -> float:
+        """The chance of failure that the means may use up."""
+        return self.beta
+
+    @property
+    def mean_epsilon(self) -> float:
+        """The epsilon of the totals."""
+        return self.epsilon
+
+    # ------------------------------------------------------------------ blocks and windows
+
+    def _schedule(self) -> tuple[tuple[int, ...], float]:
+        """The ends of all blocks, and the level.
+
+        The first window is so long that the noises alone leave a radius of about alpha times the largest mean there
+        is: no test before that could end well.
+        """
+        largest = max(abs(self.grid.floor), abs(self.grid.floor + self.grid.width)) / self.grid.width
+        level = self._level(block_ends(self.growth, self.window, _LEAST))
+        noises = hoeffding_radius(0, self.window, self.mean_epsilon, level)
+        ends = block_ends(self.growth, self.window, math.ceil(noises / (self.alpha * largest)))
+        return ends, self._level(ends)
+
+    def _level(self, ends: tuple[int, ...]) -> float:
+        """The level for a schedule, by its number of tests and the least factor by which its windows grow."""
+        counts = [last - first for first, last in zip(ends, ends[self.window :], strict=False)]
+        slowest = min(after / before for before, after in pairwise(counts))
+        return least_level(self.alpha, math.sqrt(slowest), len(counts), self.mean_beta)
+
+    @property
+    def tests(self) -> int:
+        """How many tests there were."""
+        return max(0, self._blocks - self.window + 1)
+
+    def _until_test(self) -> int:
+        return self._ends[self._blocks + 1] - self.samples if self._blocks + 1 < len(self._ends) else _MOST
+
+    def _absorb(self, units: Floats) -> None:
+        while units.size and not self._halted:
+            block = units[: self._until_test()]
+            units = units[block.size :]
+            self._fill(block)
+
+    def _fill(self, units: Floats) -> None:
+        """Put samples into the open block."""
+        self._take(int(units.sum()), units.size)
+
+    def _take(self, total: int, count: int) -> None:
+        full = count == self._until_test()
+        self._sum += total
+        self.samples += count
+        if full:
+            self._release()
+            self._blocks += 1
+            if self.tests:
+                self._test()
+
+    def _release(self) -> None:
+        """Release the block that is full, and begin the next."""
+        units = self._laplace.release(self._sum)
+        count = self.samples - self._ends[self._blocks]
+        value = self.grid.mean(units, count) * count
+        self._record("block total", units, value, self._laplace.scale * self.grid.step, self.mean_epsilon)
+        self._totals = [*self._totals, units][-self.window :]
+        self._sum = 0
+        self._laplace.prepare(1)
+
+    def _record(self, what: str, units: int, value: float, scale: float, epsilon: float) -> None:
+        spans = ((None, self._ends[self._blocks] + 1, self.samples),)
+        self._ledger.append(Release(self._blocks + 1, what, spans, value, units, scale, epsilon, self.simulated))
+
+    def _test(self) -> None:
+        count, units = self.samples - self._ends[self._blocks - self.window], sum(self._totals)
+        mean = self.grid.mean(units, count)
+        radius = self.radius_of(units / self.grid.width, count) / count * self.grid.width * self.grid.step
+        if radius <= self.alpha * abs(mean):
+            self._halted = True
+            self._estimate = math.copysign(abs(mean) - self.alpha * radius, mean)
+
+    def _progress(self) -> dict[str, Any]:
+        laplace = self._laplace._state()
+        return {"totals": list(self._totals), "blocks": self._blocks, "sum": self._sum, "laplace": laplace}
+
+    def _restore(self, progress: dict[str, Any]) -> None:
+        self._totals = [int(units) for units in progress["totals"]]
+        self._blocks, self._sum = int(progress["blocks"]), int(progress["sum"])
+        self._laplace._restore(progress["laplace"])
+
+
+def block_ends(growth: float, window: int, first_window: int) -> tuple[int, ...]:
+    """Where blocks end, from 0 on: windows of so many blocks have `first_window` samples, then `growth` times as many.
+
+    >>> block_ends(2.0, 2, 64)[:6]
+    (0, 22, 64, 150, 320, 662)
+    """
+    shortest = 4 * (growth**window - 1) / (growth - 1)  # or blocks would be shorter than two pairs
+    unit = max(first_window, _LEAST, shortest) / (growth**window - 1)
+    most = math.log(_MOST / unit) / math.log(growth)
+    return tuple(2 * math.ceil(unit * (growth**block - 1) / 2) for block in range(max(int(most), window + 1) + 1))
+
+
+@cache
+def least_level(alpha: float, step: float, tests: int, beta: float) -> float:
+    """The least level at which the chances of failure add up to beta at most.
+
+    >>> round(least_level(0.1, 1.5**0.5, 80, 0.05), 2)
+    4.16
+    """
+    low, high = 0.0, 1.0
+    while failure_bound(high, alpha, step, tests) > beta:
+        high *= 2
+    for _ in range(50):
+        level = (low + high) / 2
+        if failure_bound(level, alpha, step, tests) > beta:
+            low = level
+        else:
+            high = level
+    return high
+
+
+def failure_bound(level: float, alpha: float, step: float, tests: int) -> float:
+    """What the chances of a wrong answer add up to at most, over all tests, at a level.
+
+    At test k let u_k be |mean| in units of the true radius; it grows by the factor `step` at least from one test to
+    the next. To halt with too large an answer takes an error of alpha (u + 1) radii, or of 1/alpha - u, whichever
+    is more; with too small a one alpha u/(1 + alpha), from u = (1 + alpha)/alpha on; with the wrong sign 1/alpha.
+    An error of c radii has a chance of e^-cL. The sums are largest at some phase of u_k, which is searched for in
+    cells, each taken at its worse end.
+    """
+    number = np.arange(tests)
+    too_small = np.exp(-level * step**number).sum()
+    wrong_sign = tests * math.exp(-level / alpha)
+    phases = np.linspace(0.0, 1.0, _CELLS + 1)[:, None]
+    after = np.exp(-level * ((1 - alpha) * step ** (phases[:-1] + number) + alpha)).sum(axis=1)
+    before = np.exp(-level * (1 - (1 - alpha) * step ** (phases[1:] - 1 - number)) / alpha).sum(axis=1)
+    return float((after + before).max() + too_small + wrong_sign)

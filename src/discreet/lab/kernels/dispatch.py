@@ -14,12 +14,13 @@ from discreet.bandits import (
     UCB,
     AdaPKLUCB,
     AdaPUCB,
+    AnytimeLazyUCB,
     DPChernoffIMED,
     LazyDPTS,
     Policy,
     ThompsonSampling,
 )
-from discreet.lab.kernels import batched, dp_ucb, imed, kl_ucb, lazy_dp_ts, thompson_sampling, ucb
+from discreet.lab.kernels import batched, dp_ucb, imed, kl_ucb, lazy_dp_ts, lazy_ucb, thompson_sampling, ucb
 
 Play = Callable[[Any, int, Any, Any], Any]
 """From the arms' means, the horizon, a generator state and checkpoints to the counts of pulls."""
@@ -42,6 +43,11 @@ def by_lazy_dp_ts(policy: Any) -> Play:
     return lambda *job: lazy_dp_ts.skip_ahead(*job, policy.epsilon)
 
 
+def by_lazy_ucb(policy: Any) -> Play:
+    """Lazy-UCB."""
+    return lambda *job: lazy_ucb.skip_ahead(*job, policy.epsilon)
+
+
 def by_kl_ucb(policy: Any) -> Play:
     """KL-UCB."""
     play: Any = kl_ucb.skip_ahead
@@ -55,5 +61,6 @@ KERNELS: dict[type[Policy], Callable[[Any], Play]] = {
     ThompsonSampling: lambda _: thompson_sampling.skip_ahead,
     DPUCB: by_dp_ucb,
     LazyDPTS: by_lazy_dp_ts,
+    AnytimeLazyUCB: by_lazy_ucb,
     **dict.fromkeys((AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, DPChernoffIMED), by_batches),
 }

@@ -252,6 +252,7 @@ def test_compiled_formulas_are_the_same_formulas(x, y, epsilon, budget):
         (kernel_coins.kl_upper, kl_upper, (x, budget)),
         (kernel_coins.private_kl_upper, private_kl_upper, (x, budget, epsilon)),
         (kernel_coins.tail_exponent, tail_exponent, (100 * x - 1 / epsilon, 100.0, 3, y, epsilon)),
+        (kernel_coins.paired_exponent, paired_exponent, (100 * x - y / epsilon, 100.0, 4, epsilon)),
     ):
         assert compiled(*arguments) == pytest.approx(plain(*arguments), rel=1e-9, abs=1e-12)
 

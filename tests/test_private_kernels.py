@@ -1,4 +1,4 @@
-"""The kernel of Lazy-UCB: pull by pull against the policy object, on the same rewards and noises."""
+"""The kernels of Lazy-UCB and of pairs: pull by pull against the policy object, on the same rewards and noises."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,9 @@ import pytest
 import discreet
 from discreet import SimulatedNoise
 from discreet.lab import instance, simulate
-from discreet.lab.kernels import blocks, lazy_ucb, randomness
+from discreet.lab.kernels import blocks, lazy_ucb, paired, randomness, stopping
 from discreet.lab.kernels.randomness import fresh_state
+from discreet.lab.simulate import Track
 from tests.kernel_tools import Handed, marks, plant
 
 WIDTH = 2**20
@@ -90,6 +91,78 @@ def test_planted_errors_in_lazy_ucb_are_noticed(monkeypatch, module, wrong):
     assert not all(same_as_the_object(lazy_ucb.skip_ahead, means, 100_003, *job) for job in LAZY_JOBS)
 
 
-def test_the_simulator_takes_the_kernel_of_lazy_ucb_where_it_may():
-    assert simulate("lazy-ucb", "C2", horizon=2000, runs=2, epsilon=1.0).method == "kernel"
-    assert simulate("lazy-ucb", [0.2, "uniform(0, 1)"], horizon=2000, runs=2, epsilon=1.0).method == "object"
+# ---------------------------------------------------------------------- pairs
+
+
+def paired_as_the_object(means, horizon, seed, **options):
+    """Whether the kernel pulls as the policy object does, in each pull of a short run or at the end of each epoch."""
+    policy = discreet.DPPairedIMED(range(len(means)), horizon=horizon, noise=SimulatedNoise(0), **options)
+    policy._laplace._reserve = handed = Handed(policy._laplace.scale)
+    rule, state, track = paired.rule_of(policy), fresh_state(seed), Track(policy.arms, range(1, min(horizon, 2000) + 1))
+    ends, pulls = [], []
+    while plan := policy.plan():
+        totals = {}
+        for arm, count in plan.pulls.items():
+            if plan.learns:
+                totals[arm] = randomness.binomial(state, count, means[arm]) * WIDTH
+                handed.values.append(stopping.discrete_laplace(state, policy._laplace.scale))
+        policy.close(totals if plan.learns else None)
+        track.pull(plan.pulls, plan.size)
+        ends.append(policy.time)
+        pulls.append(list(policy.pulls.values()))
+    early = paired.play(rule, means, horizon, fresh_state(seed), np.arange(1, min(horizon, 2000) + 1))
+    late = paired.play(rule, means, horizon, fresh_state(seed), np.array(ends))
+    return (early == track.counts).all() and late.tolist() == pulls
+
+
+PAIRED_JOBS = [
+    (20_011, 1, {"epsilon": 0.1}),
+    (1_000_003, 2, {"epsilon": 0.1}),
+    (1_000_003, 3, {"epsilon": 1.0}),
+    (1_000_003, 4, {"epsilon": 20.0}),
+    (100_003, 5, {"epsilon": 1.0, "first_batch": 1, "ratio": 1.2}),
+    (100_003, 6, {"epsilon": 0.3, "first_batch": 7, "ratio": 3.0}),
+    (1000, 7, {"epsilon": 1.0, "first_batch": 400}),
+]
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+def test_pairs_by_kernel_are_those_of_the_object_pull_by_pull(name):
+    for horizon, seed, options in PAIRED_JOBS:
+        assert paired_as_the_object(INSTANCES[name], horizon, seed, **options)
+
+
+challenger_of = paired.challenger_of
+
+
+def never_satisfied(rule, lead, pairs, shared, leader, pulls):
+    """Tries challengers a little too long."""
+    return challenger_of(rule, lead, pairs, shared, leader, 2 * pulls)
+
+
+def as_if_without_noise(rule, lead, pairs, shared, one, other):
+    """Evidence that forgets one of the noises."""
+    return paired.paired_exponent(lead[one, other], float(pairs[one, other]), 2 * shared[one, other] - 1, rule.epsilon)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"challenger_of": never_satisfied},
+        {"evidence": as_if_without_noise},
+        {"binomial": lambda state, count, mean: randomness.binomial(state, count, 0.99 * mean)},
+        {"discrete_laplace": lambda state, scale: stopping.discrete_laplace(state, 1.01 * scale)},
+    ],
+)
+def test_planted_errors_in_pairs_are_noticed(monkeypatch, wrong):
+    plant(monkeypatch, paired, **wrong)
+    assert not all(paired_as_the_object(INSTANCES["C2, K = 5"], *job[:2], **job[2]) for job in PAIRED_JOBS)
+
+
+# ---------------------------------------------------------------------- the simulator
+
+
+@pytest.mark.parametrize("name", ["lazy-ucb", "dp-paired-imed"])
+def test_the_simulator_takes_the_kernel_where_it_may(name):
+    assert simulate(name, "C2", horizon=2000, runs=2, epsilon=1.0).method == "kernel"
+    assert simulate(name, [0.2, "uniform(0, 1)"], horizon=2000, runs=2, epsilon=1.0).method == "object"

@@ -20,6 +20,7 @@ from discreet.bandits import (
     AdaPUCB,
     AnytimeLazyUCB,
     DPChernoffIMED,
+    DPPairedIMED,
     LazyDPTS,
     Policy,
     ThompsonSampling,
@@ -32,7 +33,7 @@ Kernel = Callable[[np.random.SeedSequence], Any]
 
 KERNELED = (
     UCB, KLUCB, IMED, ThompsonSampling, DPUCB, LazyDPTS, AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED,
-    DPChernoffIMED,
+    DPChernoffIMED, DPPairedIMED,
 )  # fmt: skip
 """The policies that `kernels/dispatch.py` has a kernel for."""
 

@@ -16,11 +16,12 @@ from discreet.bandits import (
     AdaPUCB,
     AnytimeLazyUCB,
     DPChernoffIMED,
+    DPPairedIMED,
     LazyDPTS,
     Policy,
     ThompsonSampling,
 )
-from discreet.lab.kernels import batched, dp_ucb, imed, kl_ucb, lazy_dp_ts, lazy_ucb, thompson_sampling, ucb
+from discreet.lab.kernels import batched, dp_ucb, imed, kl_ucb, lazy_dp_ts, lazy_ucb, paired, thompson_sampling, ucb
 
 Play = Callable[[Any, int, Any, Any], Any]
 """From the arms' means, the horizon, a generator state and checkpoints to the counts of pulls."""
@@ -30,6 +31,12 @@ def by_batches(policy: Any) -> Play:
     """A batched index policy."""
     rule = batched.rule_of(policy)
     return lambda *job: batched.play(rule, *job)
+
+
+def by_pairs(policy: Any) -> Play:
+    """DP-Paired-IMED."""
+    rule = paired.rule_of(policy)
+    return lambda *job: paired.play(rule, *job)
 
 
 def by_dp_ucb(policy: Any) -> Play:
@@ -62,5 +69,6 @@ KERNELS: dict[type[Policy], Callable[[Any], Play]] = {
     DPUCB: by_dp_ucb,
     LazyDPTS: by_lazy_dp_ts,
     AnytimeLazyUCB: by_lazy_ucb,
+    DPPairedIMED: by_pairs,
     **dict.fromkeys((AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, DPChernoffIMED), by_batches),
 }

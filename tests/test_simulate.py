@@ -331,7 +331,7 @@ class OwnUCB(discreet.UCB):
         ("ucb", [0.2, 0.8], {"low": -1}, "object"),
         ("dp-ucb", [0.2, 0.8], {"epsilon": 1.0, "high": 2}, "object"),
         ("own-ucb", [0.2, 0.8], {}, "object"),
-        ("dp-ucb-hybrid", [0.2, 0.8], {"epsilon": 1.0}, "object"),
+        ("dp-ucb-hybrid", [0.2, 0.8], {"epsilon": 1.0}, "kernel"),
         ("dp-se", [0.2, 0.8], {"epsilon": 1.0}, "object"),
     ],
 )

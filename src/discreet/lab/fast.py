@@ -20,6 +20,7 @@ from discreet.bandits import (
     AdaPUCB,
     AnytimeLazyUCB,
     DPChernoffIMED,
+    DPHybridUCB,
     DPPairedIMED,
     LazyDPTS,
     Policy,
@@ -32,8 +33,8 @@ Kernel = Callable[[np.random.SeedSequence], Any]
 
 
 KERNELED = (
-    UCB, KLUCB, IMED, ThompsonSampling, DPUCB, LazyDPTS, AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED,
-    DPChernoffIMED, DPPairedIMED,
+    UCB, KLUCB, IMED, ThompsonSampling, DPUCB, DPHybridUCB, LazyDPTS, AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, DPKLUCB,
+    DPIMED, DPChernoffIMED, DPPairedIMED,
 )  # fmt: skip
 """The policies that `kernels/dispatch.py` has a kernel for."""
 

@@ -16,12 +16,24 @@ from discreet.bandits import (
     AdaPUCB,
     AnytimeLazyUCB,
     DPChernoffIMED,
+    DPHybridUCB,
     DPPairedIMED,
     LazyDPTS,
     Policy,
     ThompsonSampling,
 )
-from discreet.lab.kernels import batched, dp_ucb, imed, kl_ucb, lazy_dp_ts, lazy_ucb, paired, thompson_sampling, ucb
+from discreet.lab.kernels import (
+    batched,
+    dp_ucb,
+    hybrid_ucb,
+    imed,
+    kl_ucb,
+    lazy_dp_ts,
+    lazy_ucb,
+    paired,
+    thompson_sampling,
+    ucb,
+)
 
 Play = Callable[[Any, int, Any, Any], Any]
 """From the arms' means, the horizon, a generator state and checkpoints to the counts of pulls."""
@@ -43,6 +55,12 @@ def by_dp_ucb(policy: Any) -> Play:
     """DP-UCB."""
     constants, play = dp_ucb.constants(policy), dp_ucb.skip_ahead  # type: Any, Any
     return lambda *job: play(*job, *constants)
+
+
+def by_hybrid_ucb(policy: Any) -> Play:
+    """DP-UCB on hybrid counters."""
+    play: Any = hybrid_ucb.skip_ahead
+    return lambda *job: play(*job, policy.epsilon)
 
 
 def by_lazy_dp_ts(policy: Any) -> Play:
@@ -67,6 +85,7 @@ KERNELS: dict[type[Policy], Callable[[Any], Play]] = {
     IMED: lambda _: imed.skip_ahead,
     ThompsonSampling: lambda _: thompson_sampling.skip_ahead,
     DPUCB: by_dp_ucb,
+    DPHybridUCB: by_hybrid_ucb,
     LazyDPTS: by_lazy_dp_ts,
     AnytimeLazyUCB: by_lazy_ucb,
     DPPairedIMED: by_pairs,

@@ -551,11 +551,11 @@ def test_regret_agrees_with_what_is_known(name, on):
         assert not found.failed.any()
 
 
-@pytest.mark.parametrize(("name", "regret"), [("lazy-ucb", 9035.8625), ("lazy-dp-ts", 2314.9125)])
+@pytest.mark.parametrize(("name", "regret"), [("lazy-ucb", 8319.0625), ("lazy-dp-ts", 2163.89375)])
 def test_regret_at_a_fixed_seed_does_not_change(name, regret):
     assert simulate(name, "C4", runs=5, seed=11, epsilon=0.5).mean == pytest.approx(regret, abs=1e-6)
 
 
 def test_the_objects_regret_at_a_fixed_seed_does_not_change():
     found = simulate("lazy-dp-ts", [0.4, "uniform(0, 1)"], horizon=20_000, runs=3, seed=11, epsilon=1.0)
-    assert found.pulls[:, 0].tolist() == [2047, 1037, 1117]
+    assert found.pulls[:, 0].tolist() == [1038, 1024, 1701]

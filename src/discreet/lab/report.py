@@ -350,7 +350,7 @@ def parameters(reproduced: Reproduced, seconds: float) -> dict[str, str]:
         "settings simulated": f"{len(found.results):,}",
         "pulls simulated": f"{sum(one.setting.horizon * len(one.final) for one in found.results):.3g}",
         "settings of the league": f"{len(league.results):,}, of {league.study.runs} runs (quick policies, five arms: "
-        f"{league.study.many_runs:,}; slow ones: {league.study.slow_runs})",
+        f"{league.study.many_runs:,}; slow ones: {league.study.slow_runs}, with many arms {league.study.crowd_runs})",
         "settings of stopping rules": f"{len(stopping.results):,}, of {stopping.study.runs} runs "
         f"({stopping.study.failure_runs} to count failures)",
         "samples simulated": f"{sum(int(one.samples.sum()) for one in stopping.results):.3g}",

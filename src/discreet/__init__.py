@@ -6,7 +6,7 @@ Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, `GuessA
 `DPSparseVectorElimination` and `ModifiedDPSuccessiveElimination`, and the non-private `UCB`,
 `KLUCB`, `IMED`, `ThompsonSampling` and `SuccessiveElimination`; `Bandit` drives any of them by ask and tell.
 
-Stopping rules: `DPExponentialNAS`, `DPNAS`, and the non-private `NAS`, `EBStop`, `EBGStop`.
+Stopping rules: `DPExponentialNAS`, `DPNAS`, `DPOneSidedNAS`, and the non-private `NAS`, `EBStop`, `EBGStop`.
 """
 
 from discreet._version import __version__
@@ -45,7 +45,13 @@ from discreet.errors import (
     WaitingError,
 )
 from discreet.grid import Grid
-from discreet.mechanisms import AboveThreshold, BinaryTreeCounter, HybridCounter, LaplaceMechanism
+from discreet.mechanisms import (
+    AboveThreshold,
+    BinaryTreeCounter,
+    HybridCounter,
+    LaplaceMechanism,
+    PrefixSumAboveThreshold,
+)
 from discreet.noise import SimulatedNoise
 from discreet.privacy import Neighbours, Privacy, Release, Unit
 from discreet.recommendation import Recommendation, recommend
@@ -54,6 +60,7 @@ from discreet.stopping import (
     DPNAS,
     NAS,
     DPExponentialNAS,
+    DPOneSidedNAS,
     EBGStop,
     EBStop,
     StoppingResult,
@@ -83,6 +90,7 @@ __all__ = [
     "DPChernoffIMED",
     "DPExponentialNAS",
     "DPHybridUCB",
+    "DPOneSidedNAS",
     "DPPairedIMED",
     "DPSparseVectorElimination",
     "DPSuccessiveElimination",
@@ -99,6 +107,7 @@ __all__ = [
     "Neighbours",
     "Plan",
     "Policy",
+    "PrefixSumAboveThreshold",
     "Privacy",
     "PrivacyError",
     "Recommendation",

@@ -3,8 +3,9 @@
 from discreet.stopping.base import StoppingResult, StoppingRule
 from discreet.stopping.dp_exponential_nas import DPExponentialNAS
 from discreet.stopping.dp_nas import DPNAS
+from discreet.stopping.dp_one_sided_nas import DPOneSidedNAS
 from discreet.stopping.ebgstop import EBGStop
 from discreet.stopping.ebstop import EBStop
 from discreet.stopping.nas import NAS
 
-__all__ = ["DPNAS", "NAS", "DPExponentialNAS", "EBGStop", "EBStop", "StoppingResult", "StoppingRule"]
+__all__ = ["DPNAS", "NAS", "DPExponentialNAS", "DPOneSidedNAS", "EBGStop", "EBStop", "StoppingResult", "StoppingRule"]

@@ -13,5 +13,5 @@ if __name__ == "__main__":
         kernel.skip_ahead(*job)
     kl_ucb.skip_ahead(*job, 0.0)
     dp_ucb.skip_ahead(*job, 1.0, 1.0, 0.0)
-    for rule, epsilon in (("nas", None), ("dp-nas", 1.0), ("ebstop", None)):
+    for rule, epsilon in (("nas", None), ("dp-nas", 1.0), ("dp-nas-one-sided", 1.0), ("ebstop", None)):
         run_rule(StoppingSetting.of(rule, 0.5, runs=1, alpha=0.5, beta=0.1, epsilon=epsilon))

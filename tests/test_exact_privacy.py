@@ -4,6 +4,7 @@ Each check runs the real object on every combination of small noises. The same c
 objects with a planted bug, and must fail.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -477,6 +478,17 @@ BUGS = {
 def test_planted_bugs_are_caught(monkeypatch, bug, case):
     bug(monkeypatch)
     assert loss(case) > CASES[case][2] + 1e-3
+
+
+def test_prefix_sums_are_private_on_all_pairs_of_bits_at_all_thresholds_near_them():
+    """Every neighbour of every two bits; some pair spends all of epsilon."""
+    most = 0.0
+    for bits, place in itertools.product(itertools.product((0, 1), repeat=2), (0, 1)):
+        changed = [bit ^ (k == place) for k, bit in enumerate(bits)]
+        for thresholds in itertools.product((-1, 0, 1, 2), repeat=2):
+            most = max(most, worst_loss(prefix(bits, thresholds), prefix(changed, thresholds), 2, 1))
+            assert most <= EPSILON + TIGHT
+    assert most == pytest.approx(EPSILON, abs=1e-3)
 
 
 def test_prefix_sums_protect_a_changed_item_and_not_a_missing_one():

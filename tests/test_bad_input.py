@@ -37,6 +37,8 @@ HUGE = 10**400
         (lambda: discreet.make_rule("nope", alpha=0.1), "rule must be one of dp-bernstein, dp-exp-nas, .*, got 'nope'"),
         (lambda: examples.rule("nas", max_samples=0), "max_samples must be at least 1, got 0"),
         (lambda: examples.rule("nas", radius=1, low=0), "give radius, or low and high, not both"),
+        (lambda: examples.rule("dp-nas-one-sided", low=-1), "low must be at least 0 .* low=-1.0; use dp-exp-nas"),
+        (lambda: discreet.PrefixSumAboveThreshold(0, 1.0), "sensitivity must be at least 1, got 0"),
         (lambda: discreet.NAS(alpha=0.1, beta=0.1), "give the samples' range as radius, or as low and high"),
         (lambda: discreet.register(int), "register takes a subclass of Policy or StoppingRule, got <class 'int'>"),
         (lambda: discreet.register(discreet.Policy), "Policy needs a class attribute key"),

@@ -4,13 +4,15 @@ Each check runs the real object on every combination of small noises. The same c
 objects with a planted bug, and must fail.
 """
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 import discreet
-from discreet import AboveThreshold, BinaryTreeCounter, HybridCounter, LaplaceMechanism
+from discreet import AboveThreshold, BinaryTreeCounter, HybridCounter, LaplaceMechanism, PrefixSumAboveThreshold
 from discreet.noise import Reserve
 from discreet.stopping.released import ReleasedRule
 from discreet.testing import ScriptedNoise, coarse_grid, worst_loss
@@ -29,6 +31,20 @@ def sparse(queries):
     def run(noise):
         mechanism = AboveThreshold(1, EPSILON, noise)
         return next((k for k, query in enumerate(queries) if mechanism.test(query, 1)), None)
+
+    return run
+
+
+def prefix(bits, thresholds, kind=PrefixSumAboveThreshold):
+    """The first test that says yes, of one after each bit."""
+
+    def run(noise):
+        mechanism = kind(1, EPSILON, noise)
+        for k, (bit, threshold) in enumerate(zip(bits, thresholds, strict=True)):
+            mechanism.add(bit)
+            if mechanism.test(threshold):
+                return k
+        return None
 
     return run
 
@@ -201,6 +217,11 @@ CASES = {
     "laplace": (laplace(5), laplace(6), EPSILON, 8, 1, True),
     "sparse vector": (sparse([0, 1, 0]), sparse([1, 0, 1]), EPSILON, 4, 2, False),
     "sparse vector, long": (sparse([1, 1, 1, 1]), sparse([2, 2, 2, 2]), EPSILON, 3, 2, False),
+    "prefix sums, no yes": (prefix([0], [0]), prefix([1], [0]), EPSILON, 8, 1, True),
+    "prefix sums, first test": (prefix([0], [2]), prefix([1], [2]), EPSILON, 8, 1, True),
+    "prefix sums, second test": (prefix([0, 1], [0, 1]), prefix([1, 1], [0, 1]), EPSILON, 6, 1, False),
+    "prefix sums, after a no": (prefix([0, 0], [0, 0]), prefix([0, 1], [0, 0]), EPSILON, 6, 1, False),
+    "prefix sums, long": (prefix([1, 0, 1, 0], [2, 2, 3, 3]), prefix([1, 1, 1, 0], [2, 2, 3, 3]), EPSILON, 3, 1, False),
     "tree": (tree([0, 1, 1]), tree([1, 1, 1]), EPSILON, 3, 1, True),
     "hybrid": (hybrid([0, 1, 1, 1]), hybrid([0, 1, 0, 1]), EPSILON, 3, 1, True),
     "dp-se": (dp_se((200, 160)), dp_se((201, 160)), EPSILON, 8, 1, True),
@@ -257,6 +278,15 @@ CASES = {
     "dp-exp-nas": (stopping("dp-exp-nas", [0, 1], 4), stopping("dp-exp-nas", [1, 1], 4), LARGE, 2, 2, False),
     "dp-nas": (stopping("dp-nas", [0], 8), stopping("dp-nas", [1], 8), LARGE, 2, 2, False),
     "dp-nas, second sample": (stopping("dp-nas", [0, 0], 4), stopping("dp-nas", [0, 1], 4), LARGE, 3, 2, False),
+    "dp-nas-one-sided": (
+        stopping("dp-nas-one-sided", [0, 0], 3), stopping("dp-nas-one-sided", [1, 0], 3), LARGE, 4, 1, True,
+    ),
+    "dp-nas-one-sided, at the limit": (
+        stopping("dp-nas-one-sided", [0], 5), stopping("dp-nas-one-sided", [1], 5), LARGE, 4, 1, False,
+    ),
+    "dp-nas-one-sided, second test": (
+        stopping("dp-nas-one-sided", [0, 0], 6), stopping("dp-nas-one-sided", [1, 0], 6), LARGE, 3, 1, False,
+    ),
 }  # fmt: skip
 
 
@@ -293,8 +323,41 @@ def halved_sensitivity(monkeypatch):
     import discreet.noise
 
     honest = discreet.noise.scale_for
-    for module in ("laplace", "above_threshold", "binary_tree", "hybrid"):
+    for module in ("laplace", "above_threshold", "prefix_above_threshold", "binary_tree", "hybrid"):
         monkeypatch.setattr(f"discreet.mechanisms.{module}.scale_for", lambda d, epsilon: honest(d, epsilon) / 2)
+
+
+def prefix_noise_a_fifth_smaller(monkeypatch):
+    """The noises of the test of prefix sums are 0.8 times what the proof asks for."""
+    from discreet.noise import scale_for
+
+    monkeypatch.setattr("discreet.mechanisms.prefix_above_threshold.scale_for", lambda d, e: 0.8 * scale_for(d, e))
+
+
+def no_prefix_threshold_noise(monkeypatch):
+    """Prefix sums are compared with the bare threshold."""
+    honest = PrefixSumAboveThreshold.__init__
+
+    def init(self, sensitivity, epsilon, noise=None):
+        honest(self, sensitivity, epsilon, noise)
+        self._threshold_noise = 0
+
+    monkeypatch.setattr(PrefixSumAboveThreshold, "__init__", init)
+
+
+def two_sided_prefix_sums(monkeypatch):
+    """Tests how far the sum is from two a test, on either side: so does |sum| where items may be negative."""
+    honest = PrefixSumAboveThreshold.test
+
+    def test(self, threshold):
+        exact, drift = self._sum, 2 * self.tests
+        self._sum = abs(exact - drift)
+        try:
+            return honest(self, threshold)
+        finally:
+            self._sum = exact
+
+    monkeypatch.setattr(PrefixSumAboveThreshold, "test", test)
 
 
 def shared_noise(monkeypatch):
@@ -436,16 +499,24 @@ BUGS = {
     halved_sensitivity: [
         "dp-nas-released, second block", "dp-bernstein, halting",
         "laplace", "sparse vector", "tree", "dp-se", "dp-ucb", "dp-se-modified", "dp-se-svt", "dp-exp-nas", "dp-nas",
+        "prefix sums, no yes", "prefix sums, first test", "dp-nas-one-sided",
     ],
+    prefix_noise_a_fifth_smaller: [
+        "prefix sums, no yes", "prefix sums, first test", "prefix sums, second test",
+        "dp-nas-one-sided", "dp-nas-one-sided, second test",
+    ],
+    no_prefix_threshold_noise: ["prefix sums, long", "dp-nas-one-sided, at the limit"],
+    two_sided_prefix_sums: ["prefix sums, second test"],
     release_at_full_epsilon: [
         "dp-nas-released, halting", "dp-bernstein, second block",
         "lazy-ucb, a block of several epochs", "lazy-dp-ts, second block",
         "laplace", "adap-ucb, second batch", "adap-klucb, first batch", "dp-klucb, first batch", "dp-imed, first batch",
         "dp-chernoff-imed, second batch", "dp-paired-imed", "dp-se", "dp-nas", "dp-exp-nas", "dp-se-svt",
-        "dp-se-modified",
+        "dp-se-modified", "dp-nas-one-sided",
     ],
     shared_noise: [
         "dp-nas-released, first block", "dp-bernstein, first block",
+        "prefix sums, after a no",
         "dp-se", "tree", "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch",
         "dp-chernoff-imed, first batch", "lazy-ucb, first block",
     ],
@@ -457,7 +528,7 @@ BUGS = {
     natural_logarithm: ["tree"],
     hybrid_spends_twice: ["hybrid", "dp-ucb-hybrid"],
     no_threshold_noise: ["sparse vector, long"],
-    no_query_noise: ["sparse vector", "dp-se", "dp-exp-nas"],
+    no_query_noise: ["sparse vector", "dp-se", "dp-exp-nas", "prefix sums, after a no"],
     first_pull_bare: ["tree", "dp-ucb", "guess-and-double"],
 }  # fmt: skip
 
@@ -466,6 +537,23 @@ BUGS = {
 def test_planted_bugs_are_caught(monkeypatch, bug, case):
     bug(monkeypatch)
     assert loss(case) > CASES[case][2] + 1e-3
+
+
+def test_prefix_sums_are_private_on_all_pairs_of_bits_at_all_thresholds_near_them():
+    """Every neighbour of every two bits; some pair spends all of epsilon."""
+    most = 0.0
+    for bits, place in itertools.product(itertools.product((0, 1), repeat=2), (0, 1)):
+        changed = [bit ^ (k == place) for k, bit in enumerate(bits)]
+        for thresholds in itertools.product((-1, 0, 1, 2), repeat=2):
+            most = max(most, worst_loss(prefix(bits, thresholds), prefix(changed, thresholds), 2, 1))
+            assert most <= EPSILON + TIGHT
+    assert most == pytest.approx(EPSILON, abs=1e-3)
+
+
+def test_prefix_sums_protect_a_changed_item_and_not_a_missing_one():
+    """Without the first of 0, 1, 0 the first sum rises and the second stays: the documented limit of the proof."""
+    whole, without = prefix([0, 1], [0, 4]), prefix([1, 0], [0, 4])
+    assert EPSILON + 1 < worst_loss(whole, without, 6, 2) <= 2 * EPSILON + TIGHT
 
 
 # ---------------------------------------------------------------------- the scales of the proofs
@@ -496,7 +584,15 @@ def scales_of(name):
         for _ in range(8):
             if plan := made.plan():
                 made.close({arm: count * made.grid.width for arm, count in plan.pulls.items()})
-    return {round(scale * 0.5 / made.grid.width, 9) for scale in noise.scales}
+    return {round(scale * 0.5 / made.grid.width, 5) for scale in noise.scales}
+
+
+def one_sided_scales(alpha, beta):
+    """1/x and 1/(1 - x) for the share x of epsilon that makes ln(8/beta)/x + ln(4/beta)/(alpha (1 - x)) least."""
+    tests, release = math.log(8 / beta), math.log(4 / beta) / alpha
+    share = optimize.minimize_scalar(lambda x: tests / x + release / (1 - x), bounds=(0.01, 0.99), method="bounded",
+                                     options={"xatol": 1e-12}).x  # fmt: skip
+    return {round(1 / share, 5), round(1 / (1 - share), 5)}
 
 
 @pytest.mark.parametrize(
@@ -505,7 +601,8 @@ def scales_of(name):
         ("dp-nas", {6, 2}),  # 3 d/(epsilon/2) for the tests, d/(epsilon/2) for the release
         ("dp-exp-nas", {6, 2}),
         ("dp-nas-released", {1}),
-        ("dp-bernstein", {round(1 / 0.9, 9), 10}),  # the total at nine tenths of epsilon, the squares at one
+        ("dp-bernstein", {round(1 / 0.9, 5), 10}),  # the total at nine tenths of epsilon, the squares at one
+        ("dp-nas-one-sided", one_sided_scales(alpha=0.5, beta=0.1)),
         ("dp-se-svt", {6, 2}),
         ("dp-se-modified", {6, 2}),
         ("dp-se", {1}),

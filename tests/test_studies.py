@@ -6,7 +6,7 @@ from scipy import stats
 
 import discreet
 from discreet import SimulatedNoise
-from discreet.lab import play, simulate
+from discreet.lab import play, simulate, simulate_rule
 from discreet.lab.stopping import simulate_rules
 from discreet.lab.stopping_laws import LawGrid
 from discreet.noise import private_noise
@@ -45,6 +45,33 @@ def test_dp_exponential_nas_keeps_its_promise_at_a_small_beta(distribution, alph
     )
     assert unfinished == 0
     assert broken <= limit
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+@pytest.mark.parametrize("alpha", [0.1, 0.5])
+@pytest.mark.parametrize("mean", [0.5, 0.1, 0.01])
+def test_the_one_sided_rule_keeps_its_promise_with_fewer_samples(mean, alpha, epsilon):
+    """Against DP exponential NAS on the same clicks, at beta = 0.05."""
+    given = {"alpha": alpha, "beta": 0.05, "epsilon": epsilon}
+    found = simulate_rule("dp-nas-one-sided", mean, runs=10_000, **given)
+    other = simulate_rule("dp-exp-nas", mean, runs=RUNS, **given)
+    broken, median, before = int(found.failed.sum()), np.median(found.samples), np.median(other.samples)
+    print(
+        f"mean {mean}, alpha {alpha}, epsilon {epsilon}: {broken} of 10,000 broke the promise (beta 0.05); "
+        f"samples median {median:,.0f} against {before:,.0f}, {before / median:.1f} times fewer, and "
+        f"{other.samples.mean() / found.samples.mean():.2f} times in the mean"
+    )
+    assert found.reached.all()
+    assert broken <= stats.binom.ppf(1e-6, 10_000, 0.05)
+    assert median <= before
+
+
+@pytest.mark.parametrize("mean", [0.5, 0.1, 0.01])
+def test_the_one_sided_rule_where_broken_promises_are_likeliest(mean):
+    """A large alpha and beta, and noise that may halt at the first tests: 100,000 runs."""
+    found = simulate_rule("dp-nas-one-sided", mean, runs=100_000, alpha=0.9, beta=0.4, epsilon=0.001)
+    print(f"mean {mean}: {int(found.failed.sum())} of 100,000 broke the promise (beta 0.4)")
+    assert found.failed.sum() <= stats.binom.ppf(1e-6, 100_000, 0.4)
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)

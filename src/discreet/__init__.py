@@ -6,8 +6,8 @@ Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, `GuessA
 `DPSparseVectorElimination` and `ModifiedDPSuccessiveElimination`, and the non-private `UCB`,
 `KLUCB`, `IMED`, `ThompsonSampling` and `SuccessiveElimination`; `Bandit` drives any of them by ask and tell.
 
-Stopping rules: `DPBernstein`, `DPReleasedNAS`, `DPExponentialNAS`, `DPNAS`, and the non-private `NAS`, `EBStop`,
-`EBGStop`.
+Stopping rules: `DPBernstein`, `DPReleasedNAS`, `DPOneSidedNAS`, `DPExponentialNAS`, `DPNAS`, and the non-private
+`NAS`, `EBStop`, `EBGStop`.
 """
 
 from discreet._version import __version__
@@ -46,7 +46,13 @@ from discreet.errors import (
     WaitingError,
 )
 from discreet.grid import Grid
-from discreet.mechanisms import AboveThreshold, BinaryTreeCounter, HybridCounter, LaplaceMechanism
+from discreet.mechanisms import (
+    AboveThreshold,
+    BinaryTreeCounter,
+    HybridCounter,
+    LaplaceMechanism,
+    PrefixSumAboveThreshold,
+)
 from discreet.noise import SimulatedNoise
 from discreet.privacy import Neighbours, Privacy, Release, Unit
 from discreet.recommendation import Recommendation, recommend
@@ -56,6 +62,7 @@ from discreet.stopping import (
     NAS,
     DPBernstein,
     DPExponentialNAS,
+    DPOneSidedNAS,
     DPReleasedNAS,
     EBGStop,
     EBStop,
@@ -87,6 +94,7 @@ __all__ = [
     "DPChernoffIMED",
     "DPExponentialNAS",
     "DPHybridUCB",
+    "DPOneSidedNAS",
     "DPPairedIMED",
     "DPReleasedNAS",
     "DPSparseVectorElimination",
@@ -104,6 +112,7 @@ __all__ = [
     "Neighbours",
     "Plan",
     "Policy",
+    "PrefixSumAboveThreshold",
     "Privacy",
     "PrivacyError",
     "Recommendation",

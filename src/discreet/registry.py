@@ -47,6 +47,7 @@ RULES: dict[str, type[stopping.StoppingRule]] = {
         stopping.NAS,
         stopping.DPNAS,
         stopping.DPExponentialNAS,
+        stopping.DPOneSidedNAS,
         stopping.DPReleasedNAS,
         stopping.DPBernstein,
         stopping.EBStop,

@@ -19,6 +19,8 @@ from discreet.bandits import (
     AdaPKLUCB,
     AdaPUCB,
     DPChernoffIMED,
+    DPSharpBestArm,
+    DPSharpElimination,
     LazyDPTS,
     Policy,
     ThompsonSampling,
@@ -26,10 +28,11 @@ from discreet.bandits import (
 from discreet.lab.instances import Instance
 
 Kernel = Callable[[np.random.SeedSequence], Any]
-"""From a run's seed to how often each arm was pulled by each checkpoint."""
+"""From a run's seed to how often each arm was pulled by each checkpoint; of elimination also when each was dropped."""
 
 
-KERNELED = (UCB, KLUCB, IMED, ThompsonSampling, DPUCB, LazyDPTS, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, DPChernoffIMED)
+KERNELED = (UCB, KLUCB, IMED, ThompsonSampling, DPUCB, LazyDPTS, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, DPChernoffIMED,
+            DPSharpElimination, DPSharpBestArm)  # fmt: skip
 """The policies that `kernels/dispatch.py` has a kernel for."""
 
 

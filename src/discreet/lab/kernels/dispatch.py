@@ -15,14 +15,16 @@ from discreet.bandits import (
     AdaPKLUCB,
     AdaPUCB,
     DPChernoffIMED,
+    DPSharpBestArm,
+    DPSharpElimination,
     LazyDPTS,
     Policy,
     ThompsonSampling,
 )
-from discreet.lab.kernels import batched, dp_ucb, imed, kl_ucb, lazy_dp_ts, thompson_sampling, ucb
+from discreet.lab.kernels import batched, dp_ucb, imed, kl_ucb, lazy_dp_ts, sharp_elimination, thompson_sampling, ucb
 
 Play = Callable[[Any, int, Any, Any], Any]
-"""From the arms' means, the horizon, a generator state and checkpoints to the counts of pulls."""
+"""From the arms' means, the horizon, a generator state and checkpoints to the counts of pulls (and when arms went)."""
 
 
 def by_batches(policy: Any) -> Play:
@@ -48,6 +50,12 @@ def by_kl_ucb(policy: Any) -> Play:
     return lambda *job: play(*job, policy.c)
 
 
+def by_sharp_elimination(policy: Any) -> Play:
+    """Elimination with sharp constants, and its search for the best arm."""
+    rule = sharp_elimination.rule_of(policy)
+    return lambda *job: sharp_elimination.play(rule, *job)
+
+
 KERNELS: dict[type[Policy], Callable[[Any], Play]] = {
     UCB: lambda _: ucb.skip_ahead,
     KLUCB: by_kl_ucb,
@@ -56,4 +64,5 @@ KERNELS: dict[type[Policy], Callable[[Any], Play]] = {
     DPUCB: by_dp_ucb,
     LazyDPTS: by_lazy_dp_ts,
     **dict.fromkeys((AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, DPChernoffIMED), by_batches),
+    **dict.fromkeys((DPSharpElimination, DPSharpBestArm), by_sharp_elimination),
 }

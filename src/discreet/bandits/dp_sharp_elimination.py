@@ -100,11 +100,16 @@ class DPSharpElimination(EliminationPolicy):
             units = self._laplace.release(total)
             self._record("epoch total", [number], count=count, units=units, scale=scale, epsilon=self.epsilon)
             self._recent[number] = [*self._recent[number], units][-self.window :]
-        scores = {number: sum(self._recent[number]) / self.grid.width for number in self._viable}
-        best = max(scores.values())
-        self._leader = max(scores, key=scores.__getitem__)
+        self._judge({number: sum(self._recent[number]) for number in self._viable})
+
+    def _judge(self, totals: dict[int, int]) -> None:
+        """Keep the arms that are not clearly behind the best one."""
+        width, best = self.grid.width, max(totals.values())
+        self._leader = max(totals, key=totals.__getitem__)
         self._viable = [
-            number for number, score in scores.items() if not self.is_behind(self.epoch, best - score, score)
+            number
+            for number, total in totals.items()
+            if not self.is_behind(self.epoch, (best - total) / width, total / width)
         ]
 
     def _progress(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from discreet.theory.elimination import (
     resolvable_gap,
 )
 from discreet.theory.regret import lai_robbins_bound, minimax_lower_bound, private_regret_order, regret_lower_bound
-from discreet.theory.sharp_elimination import SharpSchedule, sharp_pulls
+from discreet.theory.sharp_elimination import SharpSchedule, sharp_pulls, sharp_sure_regret
 from discreet.theory.stopping import (
     nonprivate_stopping_lower_bound,
     private_stopping_lower_bound,
@@ -53,6 +53,7 @@ __all__ = [
     "regret_lower_bound",
     "resolvable_gap",
     "sharp_pulls",
+    "sharp_sure_regret",
     "stopping_lower_bound",
     "stopping_upper_bound",
     "stopping_upper_bound_parts",

@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike
 from discreet.errors import ArgumentError
 from discreet.tails import hoeffding_radius
 from discreet.theory.domain import fraction, positive, require, vectorised, whole
+from discreet.theory.elimination import MOST_PULLS, expected_regret
 
 GROWTH, WINDOW = 1.5, 6
 INTERVALS, ON_TIME = 0.1, 0.01
 """The parts of beta for means outside their intervals, and for arms that stay too long; the rest is for the tests."""
 _DELAY = 4  # larger: less of beta for the first tests, and more for later ones
 _FIRST = 4  # the first epoch is so many times as long as a lead that the noises alone could produce
-MOST_PULLS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def sharp_pulls(gap: ArrayLike, arms: ArrayLike, epsilon: ArrayLike, beta: Array
     """The most pulls of an arm with this gap under `dp-se-sharp`, for all arms with probability 1 - beta.
 
     The best arm is then left alone after `arms` times the pulls for the smallest gap, at most. DP-SE's counterpart is
-    `dp_se_pulls`.
+    `dp_se_pulls`. Beyond 2^62 pulls of all arms it is infinite.
 
     >>> sharp_pulls([0.05, 0.5], 4, 0.5, 0.05)
     array([15636.,   272.])
@@ -122,5 +122,24 @@ def sharp_pulls(gap: ArrayLike, arms: ArrayLike, epsilon: ArrayLike, beta: Array
     gap = positive("gap", gap)
     require("gap", gap, gap <= 1, "in (0, 1], a difference of two means")
     each = np.broadcast(gap, whole("arms", arms, 2), positive("epsilon", epsilon), fraction("beta", beta))
-    found = [SharpSchedule(int(k), float(e), float(b)).pulls_for(float(g)) for g, k, e, b in each]
-    return np.array(found, dtype=np.float64).reshape(each.shape)
+    found = [_pulls(SharpSchedule(int(k), float(e), float(b)), float(g)) for g, k, e, b in each]
+    return np.array(found).reshape(each.shape)
+
+
+@vectorised
+def sharp_sure_regret(means: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike) -> Any:
+    """What `dp-se-sharp` guarantees on these arms (in the last axis) with beta = 1/T: expected regret.
+
+    DP-SE's counterpart is `dp_se_sure_regret`.
+
+    >>> round(sharp_sure_regret([0.75, 0.625, 0.5, 0.375, 0.25], 5e7, 0.25))
+    2495
+    """
+    return expected_regret(sharp_pulls, means, horizon, epsilon)
+
+
+def _pulls(schedule: SharpSchedule, gap: float) -> float:
+    try:
+        return float(schedule.pulls_for(gap))
+    except ArgumentError:  # a gap that nobody can resolve
+        return math.inf

@@ -249,7 +249,7 @@ def test_the_league_has_every_private_policy_that_can_be_played_at_every_place()
     study = LeagueStudy()
     private = {name for name, kind in discreet.POLICIES.items() if kind.privacy_reason is not None}
     # Best-arm identification has no regret, and the hybrid counter has no kernel: hours at this horizon.
-    assert private - set(study.policies) == {"dp-bai", "dp-ucb-hybrid"}
+    assert private - set(study.policies) == {"dp-bai", "dp-bai-sharp", "dp-se-sharp", "dp-ucb-hybrid"}
     settings = study.settings()
     assert len(settings) == len(set(settings))
     for policy in study.policies:

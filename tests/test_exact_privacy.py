@@ -79,6 +79,23 @@ def dp_se(first, second=None):
     return run
 
 
+def sharp(*epochs):
+    """What the elimination with sharp constants releases and decides, and how often it then pulls the arms."""
+
+    def run(noise):
+        with coarse_grid():
+            policy = discreet.DPSharpElimination(["A", "B"], epsilon=EPSILON, beta=0.5, window=2, noise=noise)
+        for totals in epochs:
+            if policy.settled:
+                break
+            policy.plan()
+            policy.close(dict(zip("AB", totals, strict=True)))
+        plan = policy.plan()
+        return tuple(entry.units for entry in policy.ledger), policy.viable, tuple(plan.pulls.items()) if plan else ()
+
+    return run
+
+
 def stepwise(name, rewards, epsilon=EPSILON, **options):
     """The arms that an index policy pulls, and all it releases, when pull number t pays rewards[t]."""
 
@@ -227,6 +244,13 @@ CASES = {
     "dp-se": (dp_se((200, 160)), dp_se((201, 160)), EPSILON, 8, 1, True),
     "dp-se, two epochs": (
         dp_se((200, 200), (800, 700)), dp_se((200, 200), (800, 699)), EPSILON, 3, 1, True,
+    ),
+    "dp-se-sharp": (sharp((10, 3)), sharp((10, 4)), EPSILON, 8, 1, True),
+    "dp-se-sharp, first of two epochs": (
+        sharp((8, 4), (4, 2)), sharp((9, 4), (4, 2)), EPSILON, 1, 1, True,
+    ),
+    "dp-se-sharp, second of two epochs": (
+        sharp((8, 4), (4, 2)), sharp((8, 4), (4, 3)), EPSILON, 1, 1, True,
     ),
     "dp-ucb": (
         stepwise("dp-ucb", [0, 1, 1], horizon=3), stepwise("dp-ucb", [1, 1, 1], horizon=3), EPSILON, 2, 1, False,
@@ -492,14 +516,53 @@ def running_total(monkeypatch):
     monkeypatch.setattr(ReleasedRule, "_release", release)
 
 
+def cumulative_totals(monkeypatch):
+    """An epoch releases all rewards of an arm so far, so that early ones are in many releases."""
+    from discreet.bandits import DPSharpElimination
+
+    honest = DPSharpElimination._close
+
+    def close(self, totals):
+        before = getattr(self, "_sums", dict.fromkeys(totals, 0))
+        self._sums = {arm: before[arm] + total for arm, total in totals.items()}
+        honest(self, self._sums)
+
+    monkeypatch.setattr(DPSharpElimination, "_close", close)
+
+
+def noise_reused(monkeypatch):
+    """An arm keeps its first noise, so that the difference of two of its releases is exact."""
+
+    def take(self):
+        self.prepare(2)  # two arms take turns
+        self._ready.append(self._ready.pop(0))
+        return self._ready[-1]
+
+    monkeypatch.setattr(Reserve, "take", take)
+
+
+def bare_test(monkeypatch):
+    """The test looks at the exact totals, and only what is published has noise."""
+    from discreet.bandits import DPSharpElimination
+
+    honest = DPSharpElimination._close
+
+    def close(self, totals):
+        honest(self, totals)
+        best = max(totals.values())
+        self._viable = [arm for arm, total in totals.items() if not self.is_behind(self.epoch, best - total, total)]
+
+    monkeypatch.setattr(DPSharpElimination, "_close", close)
+
+
 BUGS = {
     overlapping_pairs: ["dp-bernstein, first block", "dp-bernstein, second block"],
     squares_for_nothing: ["dp-bernstein, first block", "dp-bernstein, halting"],
     running_total: ["dp-bernstein, first block", "dp-nas-released, first block"],
     halved_sensitivity: [
         "dp-nas-released, second block", "dp-bernstein, halting",
-        "laplace", "sparse vector", "tree", "dp-se", "dp-ucb", "dp-se-modified", "dp-se-svt", "dp-exp-nas", "dp-nas",
-        "prefix sums, no yes", "prefix sums, first test", "dp-nas-one-sided",
+        "laplace", "sparse vector", "tree", "dp-se", "dp-se-sharp", "dp-ucb", "dp-se-modified", "dp-se-svt",
+        "dp-exp-nas", "dp-nas", "prefix sums, no yes", "prefix sums, first test", "dp-nas-one-sided",
     ],
     prefix_noise_a_fifth_smaller: [
         "prefix sums, no yes", "prefix sums, first test", "prefix sums, second test",
@@ -511,13 +574,12 @@ BUGS = {
         "dp-nas-released, halting", "dp-bernstein, second block",
         "lazy-ucb, a block of several epochs", "lazy-dp-ts, second block",
         "laplace", "adap-ucb, second batch", "adap-klucb, first batch", "dp-klucb, first batch", "dp-imed, first batch",
-        "dp-chernoff-imed, second batch", "dp-paired-imed", "dp-se", "dp-nas", "dp-exp-nas", "dp-se-svt",
-        "dp-se-modified", "dp-nas-one-sided",
+        "dp-chernoff-imed, second batch", "dp-paired-imed", "dp-se", "dp-se-sharp, second of two epochs", "dp-nas",
+        "dp-exp-nas", "dp-se-svt", "dp-se-modified", "dp-nas-one-sided",
     ],
     shared_noise: [
-        "dp-nas-released, first block", "dp-bernstein, first block",
-        "prefix sums, after a no",
-        "dp-se", "tree", "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch",
+        "dp-nas-released, first block", "dp-bernstein, first block", "prefix sums, after a no",
+        "dp-se", "dp-se-sharp", "tree", "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch",
         "dp-chernoff-imed, first batch", "lazy-ucb, first block",
     ],
     remembered_block: ["lazy-ucb, first block", "lazy-dp-ts, first block"],
@@ -525,6 +587,9 @@ BUGS = {
     first_batch_bare: [
         f"{name}, first batch" for name in ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed")
     ],
+    cumulative_totals: ["dp-se-sharp, first of two epochs"],
+    noise_reused: ["dp-se-sharp, first of two epochs", "dp-se-sharp, second of two epochs"],
+    bare_test: ["dp-se-sharp"],
     natural_logarithm: ["tree"],
     hybrid_spends_twice: ["hybrid", "dp-ucb-hybrid"],
     no_threshold_noise: ["sparse vector, long"],
@@ -607,6 +672,8 @@ def one_sided_scales(alpha, beta):
         ("dp-se-modified", {6, 2}),
         ("dp-se", {1}),
         ("dp-bai", {1}),
+        ("dp-se-sharp", {1}),
+        ("dp-bai-sharp", {1}),
         *(
             (name, {1})
             for name in ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed", "dp-paired-imed")

@@ -6,12 +6,13 @@ from scipy import stats
 
 import discreet
 from discreet import SimulatedNoise
-from discreet.lab import play, simulate, simulate_rule
+from discreet.lab import instance, play, simulate, simulate_rule
 from discreet.lab.stopping import simulate_rules
 from discreet.lab.stopping_laws import LawGrid
 from discreet.noise import private_noise
-from discreet.theory import dp_se_pull_bound, regret_lower_bound
+from discreet.theory import dp_se_pull_bound, regret_lower_bound, sharp_pulls
 from tests.test_noise import p_value
+from tests.test_sharp_elimination import searches
 from tests.test_stopping import DISTRIBUTIONS, failures
 
 pytestmark = pytest.mark.study
@@ -103,6 +104,30 @@ def test_dp_se_keeps_the_best_arm_and_its_pull_bound(epsilon):
         over += (result.pulls[1:] > dp_se_pull_bound(gaps[1:], 4, epsilon, beta)).any()
     print(f"epsilon {epsilon}: best arm lost in {lost}, bound exceeded in {over} of {RUNS} runs (beta {beta})")
     assert max(lost, over) <= stats.binom.ppf(1 - 1e-6, RUNS, beta)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0])
+@pytest.mark.parametrize("name", ["C1", "C2", "C3", "C4", "rare"])
+def test_sharp_constants_find_the_best_arm_in_a_third_of_the_pulls(name, epsilon):
+    """2,000 searches at beta = 0.05: wrong within beta, no arm beyond its bound, and 3 times fewer pulls than DP-SE."""
+    beta, runs = 0.05, 2000
+    means = np.array([0.05, 0.04, 0.03]) if name == "rare" else instance(name).means
+    pulls, found = searches(means, epsilon, beta, runs)
+    bound = sharp_pulls(means[0] - means[1:], means.size, epsilon, beta)
+    paper = []
+    for run in range(200):
+        policy = discreet.DPBestArm(range(means.size), epsilon=epsilon, beta=beta, noise=SimulatedNoise([run, 5]))
+        paper.append(play(policy, means, np.random.default_rng([run, 6])).pulls.sum())
+    wrong, late = (found != 0).sum(), (pulls[:, 1:] > bound).any(axis=1).sum()
+    taken = pulls.sum(axis=1)
+    print(
+        f"{name}, epsilon {epsilon}: {taken.mean():,.0f} pulls on average (99 % quantile "
+        f"{np.quantile(taken, 0.99):,.0f}; promised {means.size * bound.max():,.0f}), DP-SE {np.mean(paper):,.0f}: "
+        f"{np.mean(paper) / taken.mean():.1f} times as many; wrong in {wrong}, an arm beyond its bound in {late} of "
+        f"{runs} runs (beta {beta})"
+    )
+    assert ((found != 0) | (pulls[:, 1:] > bound).any(axis=1)).sum() <= stats.binom.ppf(1 - 1e-6, runs, beta)
+    assert np.mean(paper) >= 3 * taken.mean()
 
 
 @pytest.mark.parametrize(("arms", "limit"), [(5, 1.5), (3, 2.0), (10, 2.0), (20, 2.0)])

@@ -2,7 +2,8 @@
 
 Which arm to pull next, and when enough has been seen, under pure differential privacy.
 
-Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, `GuessAndDouble`, the withdrawn
+Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, their sharper siblings
+`DPSharpElimination` and `DPSharpBestArm`, `GuessAndDouble`, the withdrawn
 `DPSparseVectorElimination` and `ModifiedDPSuccessiveElimination`, and the non-private `UCB`,
 `KLUCB`, `IMED`, `ThompsonSampling` and `SuccessiveElimination`; `Bandit` drives any of them by ask and tell.
 
@@ -25,6 +26,8 @@ from discreet.bandits import (
     DPChernoffIMED,
     DPHybridUCB,
     DPPairedIMED,
+    DPSharpBestArm,
+    DPSharpElimination,
     DPSparseVectorElimination,
     DPSuccessiveElimination,
     GuessAndDouble,
@@ -97,6 +100,8 @@ __all__ = [
     "DPOneSidedNAS",
     "DPPairedIMED",
     "DPReleasedNAS",
+    "DPSharpBestArm",
+    "DPSharpElimination",
     "DPSparseVectorElimination",
     "DPSuccessiveElimination",
     "DiscreetError",

@@ -29,6 +29,8 @@ POLICIES: dict[str, type[bandits.Policy]] = {
         bandits.DPSparseVectorElimination,
         bandits.ModifiedDPSuccessiveElimination,
         bandits.DPBestArm,
+        bandits.DPSharpElimination,
+        bandits.DPSharpBestArm,
         bandits.AdaPUCB,
         bandits.AdaPKLUCB,
         bandits.DPKLUCB,

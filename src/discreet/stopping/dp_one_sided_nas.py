@@ -10,7 +10,7 @@ from discreet.errors import ArgumentError
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.mechanisms.prefix_above_threshold import PrefixSumAboveThreshold
 from discreet.noise import Noise
-from discreet.privacy import Release
+from discreet.privacy import Release, split
 from discreet.stopping.base import Floats, StoppingRule
 
 _LAST_POWER = 62  # a test after 2^62 samples stands for never
@@ -178,14 +178,3 @@ class DPOneSidedNAS(StoppingRule):
     def _restore(self, progress: dict[str, Any]) -> None:
         self._sparse._restore(progress["sparse"])
         self._laplace._restore(progress["laplace"])
-
-
-def split(epsilon: float, share: float) -> tuple[float, float]:
-    """Two parts of epsilon, about share : 1 - share, that add up to it exactly: the larger is at least a half.
-
-    >>> sum(split(0.1, 0.3)) == 0.1
-    True
-    """
-    larger = epsilon * max(share, 1 - share)
-    smaller = epsilon - larger
-    return (larger, smaller) if share >= 0.5 else (smaller, larger)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from discreet import state
 from discreet.custody import Custody, custody_of
-from discreet.errors import PrivacyError, StateError
+from discreet.errors import DiscreetError, PrivacyError, StateError
 from discreet.guard import Guarded
 
 
@@ -103,10 +103,9 @@ class Kept(Guarded):
         try:
             loaded = cls._build(body)
             whole = loaded._matches(body)
-        except StateError:
-            raise
         except Exception as error:  # whatever it is, the file does not describe a whole object, and none is made
-            raise StateError(f"{path} does not describe a {cls.kind}: {error!r}") from error
+            why = str(error) if isinstance(error, DiscreetError) else repr(error)
+            raise StateError(f"{path} does not describe a {cls.kind}: {why}") from error
         if not isinstance(loaded, cls):
             raise StateError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
         if not whole:

@@ -279,6 +279,8 @@ class StoppingRule(Algorithm):
         self.samples = int(saved["samples"])
         self._halted = bool(saved["halted"])
         self._estimate = saved["estimate"]
+        if self.samples < 0 or (not self.finished and self._until_test() < 1):
+            raise ArgumentError("the saved samples do not fit the saved tests")
 
     def _fresh(self) -> bool:
         return super()._fresh() and self.samples == 0

@@ -8,6 +8,8 @@ import signal
 import time
 from collections import Counter
 
+import numpy as np
+
 import discreet
 from discreet import Bandit, state
 from tests import examples, faults
@@ -125,12 +127,20 @@ def live(name, path, trace, length, seed, bug):
             if choice.random() < 0.2:
                 thing.save(path)
         else:
-            count = thing.plan()
-            thing.close(choice.randrange(count * thing.grid.width // 100 + 1))  # means near 0: it goes on for long
+            feed(thing, choice)
         if thing.ledger != seen:
             seen = thing.ledger
             tell(trace, {"seen": entries(thing)})
     tell(trace, {"died": "not at all"})
+
+
+def feed(rule, choice):
+    """Samples of a mean near 0, so that the rule goes on for long: some hundred, or the total of all that it plans."""
+    count = rule.plan()
+    if count == 1:
+        rule.feed(np.array([float(choice.random() < 0.005) for _ in range(choice.randrange(1, 300))]))
+    else:
+        rule.close(choice.randrange(count * rule.grid.width // 100 + 1))
 
 
 class Village:

@@ -38,7 +38,8 @@ class Bandit(Kept):
       or, with `waiting="serve"`, hands out extra pulls of the same arms whose rewards are not used.
 
     A step-wise policy (`ucb`, `dp-ucb`, `dp-ucb-hybrid`) plans one pull at a time, so it waits for each reward.
-    Safe for many threads of one process. `seed` fixes the order of the arms until a reload; it is no secret.
+    Safe for many threads of one process: a ticket is dealt once and a reward is counted once, since a lock makes each
+    call whole. `seed` fixes the order of the arms until a reload; it is no secret.
 
     >>> import discreet
     >>> policy = discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000)
@@ -343,8 +344,9 @@ class Bandit(Kept):
         From the first save of a private bandit on, the file is written before an epoch's totals are released
         and again after, so that what was released can never be released differently after a crash. What a
         crash can lose are tickets and rewards since the last save or close. While an epoch is open the file
-        holds its exact totals and unused noise: it is as sensitive as the rewards themselves. Go on with one
-        object only, and never from an older copy of the file. (A step-wise policy closes at every pull, so its
+        holds its exact totals and unused noise: it is as sensitive as the rewards themselves. It stays locked as
+        long as this object lives, or until `detach`: no other process can load it. Never go on from an older
+        copy of the file. (A step-wise policy closes at every pull, so its
         file is written at every pull, ledger and all: keep those short.)
         """
         with self._lock:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import ArgumentError, Bandit, FinishedError, PrivacyError, SimulatedNoise, TicketError, Told, WaitingError
 from discreet.testing import ScriptedNoise
+from tests import examples
 
 
 def dp_se(arms=("A", "B"), horizon=10_000, noise=None, **options):
@@ -337,3 +338,61 @@ def test_many_threads_lose_and_double_nothing():
     assert not errors
     assert len({ticket.number for ticket in seen}) == len(seen)
     assert released(bandit) == {"A": size // 2 * 2**20, "B": size // 2 * 2**18}
+
+
+@pytest.mark.parametrize("name", ["adap-ucb", "dp-se"])
+def test_sixty_four_threads_lose_and_double_nothing_over_many_epochs(name, tmp_path):
+    """What the policy gets for an epoch is the sum of what was counted in it; no ticket is dealt or counted twice."""
+    policy = examples.policy(name, epsilon=20.0)
+    bandit, given, lock = Bandit(policy), {}, threading.Lock()
+    bandit.save(tmp_path / "state.json")
+    honest, dealt, counted, errors = policy._close_epoch, Counter(), Counter(), []
+
+    def close(totals):
+        given[policy.epoch + 1] = totals
+        return honest(totals)
+
+    policy._close_epoch = close
+    start = threading.Barrier(64)
+
+    def work(random):
+        try:
+            start.wait()
+            for _ in range(30):
+                try:
+                    tickets = bandit.ask(random.choice([1, 3, 200]))
+                except WaitingError:  # the others hold the epoch's last tickets
+                    continue
+                rewards = [random.choice([0.0, 0.25, 1.0]) for _ in tickets]
+                batch = random.random() < 0.5
+                told = bandit.tell(tickets, rewards) if batch else list(map(bandit.tell, tickets, rewards))
+                again = bandit.tell(tickets[0].id, 1.0)
+                with lock:
+                    dealt.update(ticket.number for ticket in tickets)
+                    assert again in (Told.DUPLICATE, Told.LATE)
+                    assert set(told) == {Told.COUNTED}
+                    for ticket, reward in zip(tickets, rewards, strict=True):
+                        counted[ticket.epoch, ticket.arm] += reward
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(Random(seed),)) for seed in range(64)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not errors
+    assert max(dealt.values()) == 1
+    assert sorted(dealt) == list(range(len(dealt)))
+    assert len(given) >= (5 if name == "adap-ucb" else 1)
+    width = policy.grid.width
+    for epoch, totals in given.items():
+        assert totals == {arm: counted[epoch, arm] * width for arm in totals}
+    assert dict(zip(bandit._names, bandit._sums, strict=True)) == {
+        arm: counted[policy.epoch + 1, arm] * width for arm in bandit._names
+    }

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import Bandit, PrivacyError, SimulatedNoise, StateError, TicketError, Told
 from discreet.state import FORMAT
-from tests import examples
+from tests import examples, faults
 
 
 def some_bandit(noise=None, told=7):
@@ -46,12 +46,13 @@ def test_the_first_lines_that_anyone_types_run_as_written(tmp_path, monkeypatch)
 def test_open_tickets_survive(tmp_path):
     bandit, tickets = some_bandit()
     bandit.save(tmp_path / "state.json")
+    saved = bandit._dump()
     again = Bandit.load(tmp_path / "state.json")
     assert again.outstanding == 13
     assert again.tell(tickets[0], 1.0) is Told.DUPLICATE
     assert again.tell(tickets[10].id, 1.0) is Told.COUNTED
     assert again.ask().number == 20
-    assert again._dump()["policy"] == bandit._dump()["policy"]
+    assert again._dump()["policy"] == saved["policy"]
 
 
 def test_a_block_that_was_begun_is_finished_after_loading(tmp_path):
@@ -85,7 +86,7 @@ def test_a_restored_bandit_releases_with_the_noise_that_was_drawn(tmp_path):
     bandit, tickets = some_bandit(told=0)
     bandit.save(tmp_path / "state.json")
     rest = bandit.ask(10**6)
-    copies = [Bandit.load(tmp_path / "state.json") for _ in range(2)]
+    copies = [Bandit.load(faults.copy_of(tmp_path / "state.json")) for _ in range(2)]
     ledgers = []
     for one in (bandit, *copies):
         if one is not bandit:
@@ -194,6 +195,7 @@ def test_tickets_handed_out_after_the_save_are_unknown_to_the_file(tmp_path):
     bandit, tickets = some_bandit()
     bandit.save(path)
     lost = bandit.ask()
+    faults.crash(bandit)
     again = Bandit.load(path)
     fresh = again.ask()
     assert fresh.number == lost.number
@@ -209,9 +211,10 @@ def test_a_saved_rule_keeps_its_file_up_to_date(tmp_path):
     rule = examples.rule("dp-exp-nas")
     rule.save(path)
     rule.feed(np.ones(7))  # tests at 2 and 4
-    assert discreet.DPExponentialNAS.load(path).ledger == rule.ledger
+    assert discreet.DPExponentialNAS.load(faults.copy_of(path)).ledger == rule.ledger
     result = rule.run(np.ones(10**5))
     assert result.reached
+    faults.crash(rule)
     again = discreet.DPExponentialNAS.load(path)
     assert again.result == result
     assert again.finished
@@ -238,7 +241,8 @@ def test_the_file_is_private_to_its_owner_and_says_that_it_is_sensitive(tmp_path
     bandit.save(tmp_path / "state.json")
     assert stat.S_IMODE(os.stat(tmp_path / "state.json").st_mode) == 0o600
     assert "sensitive" in json.loads((tmp_path / "state.json").read_text())["warning"]
-    assert os.listdir(tmp_path) == ["state.json"]
+    assert stat.S_IMODE(os.stat(tmp_path / "state.json.lock").st_mode) == 0o600
+    assert sorted(os.listdir(tmp_path)) == ["state.json", "state.json.lock"]
 
 
 @settings(max_examples=60)
@@ -279,12 +283,12 @@ def json_equal(edited, path, place, old):
 
 def rewrite(path, change):
     """Edit a state and seal it again, as a newer or careless program would."""
-    from discreet.state import _canonical, _digest
+    from discreet.state import _digest, canonical
 
     document = json.loads(path.read_text())
     del document["sha256"]
     change(document)
-    document["sha256"] = _digest(_canonical(document))
+    document["sha256"] = _digest(canonical(document))
     path.write_text(json.dumps(document))
 
 
@@ -349,6 +353,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         bandit.save(path)
     assert path.read_bytes() == before
+    bandit._custody.give_back()
     assert os.listdir(tmp_path) == ["state.json"]
 
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 from abc import ABC
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from discreet import state
-from discreet.errors import PrivacyError, StateError
-from discreet.guard import Guarded
+from discreet.errors import PrivacyError
+from discreet.kept import Kept
 from discreet.noise import Noise, noise_state, rewind_noise
 from discreet.options import Configured
 from discreet.privacy import Neighbours, Privacy, Release, Unit, not_private, release_state, restore_release
 
 
-class Algorithm(Configured, Guarded, ABC):
+class Algorithm(Configured, Kept, ABC):
     """The base of `Policy` and `StoppingRule`."""
 
-    kind: ClassVar[str]
-    """What a saved state calls it."""
     key: ClassVar[str]
     """The short name, for the registry."""
     privacy_reason: ClassVar[str | None] = None
@@ -47,17 +44,13 @@ class Algorithm(Configured, Guarded, ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save to a file, atomically. The file may be as sensitive as the rewards (see `discreet.state`)."""
-        state.write(path, self.kind, self._dump())
+        self._store(path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """What was saved in a file: same noise, same place."""
+    def _build(cls, body: dict[str, Any]) -> Any:
         from discreet.registry import rebuild  # noqa: PLC0415  (the registry knows the algorithms, not they it)
 
-        loaded = rebuild(cls.kind, state.read(path, cls.kind))
-        if not isinstance(loaded, cls):
-            raise StateError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
-        return loaded
+        return rebuild(cls.kind, body)
 
     def _dump(self) -> dict[str, Any]:
         """Everything needed to go on elsewhere, as JSON values."""

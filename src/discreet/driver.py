@@ -10,14 +10,14 @@ import warnings
 import zlib
 from array import array
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
-from discreet import checks, state
+from discreet import checks
 from discreet.bandits.base import Plan, Policy
 from discreet.errors import ArgumentError, FinishedError, PrivacyError, StateError, TicketError, WaitingError
-from discreet.guard import Guarded
+from discreet.kept import Kept
 from discreet.privacy import Arm, Privacy, Release
 from discreet.registry import rebuild
 from discreet.tickets import Dealer, Ticket, Told
@@ -25,7 +25,7 @@ from discreet.tickets import Dealer, Ticket, Told
 _OPEN, _TOLD, _EXTRA = 0, 1, 2
 
 
-class Bandit(Guarded):
+class Bandit(Kept):
     """Hands out a policy's pulls as tickets and collects their rewards, in any order.
 
     - `ask()` gives a ticket, `ask(n)` a list of up to n: fewer only at the end of an epoch or of the
@@ -38,7 +38,8 @@ class Bandit(Guarded):
       or, with `waiting="serve"`, hands out extra pulls of the same arms whose rewards are not used.
 
     A step-wise policy (`ucb`, `dp-ucb`, `dp-ucb-hybrid`) plans one pull at a time, so it waits for each reward.
-    Safe for many threads of one process. `seed` fixes the order of the arms until a reload; it is no secret.
+    Safe for many threads of one process: a ticket is dealt once and a reward is counted once, since a lock makes each
+    call whole. `seed` fixes the order of the arms until a reload; it is no secret.
 
     >>> import discreet
     >>> policy = discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000)
@@ -51,6 +52,8 @@ class Bandit(Guarded):
     >>> bandit.outstanding
     0
     """
+
+    kind = "bandit"
 
     def __init__(
         self,
@@ -73,13 +76,15 @@ class Bandit(Guarded):
         self._random = np.random.default_rng(None if seed is None else checks.whole("seed", seed, at_least=0))
         self._owner = secrets.token_hex(8)
         self._owners: dict[str, int] = {}  # names from before a reload, and how many tickets they cover
-        self._file: str | None = None
         self._lock = threading.RLock()
         self._start = self._unused = 0  # the epoch's first ticket number; its tickets that do not learn
         self._arms = array("I")  # the arm of each ticket of the epoch
         self._guard()
         self._begin_epoch()
         policy._driven = True
+        self._custody, policy._custody = policy._custody, None
+        if self._custody is not None:
+            self._custody.pass_on(policy, self)  # the file that the policy was loaded from
         if self._names and not self._learns and not policy.ledger:
             warnings.warn(
                 f"{policy!r} will learn nothing: its first epoch does not fit into the horizon; give more pulls",
@@ -243,10 +248,16 @@ class Bandit(Guarded):
         self._missing -= sign
 
     def _close(self) -> None:
-        """Every reward is in: release, and forget everything about this epoch."""
+        """Every reward is in: release, and forget everything about this epoch.
+
+        If the file cannot be written after the release, that is no error: as it is, it leads to the same release.
+        """
         self.policy._close_epoch(dict(zip(self._names, self._sums, strict=True)))
         self._begin_epoch()
-        self._keep()
+        try:
+            self._keep()
+        except OSError as error:
+            warnings.warn(f"{error}: an epoch has closed, which a reload would only repeat", stacklevel=2)
 
     def _begin_epoch(self) -> None:
         self._start = self._issued
@@ -333,31 +344,30 @@ class Bandit(Guarded):
         From the first save of a private bandit on, the file is written before an epoch's totals are released
         and again after, so that what was released can never be released differently after a crash. What a
         crash can lose are tickets and rewards since the last save or close. While an epoch is open the file
-        holds its exact totals and unused noise: it is as sensitive as the rewards themselves. Go on with one
-        object only, and never from an older copy of the file. (A step-wise policy closes at every pull, so its
+        holds its exact totals and unused noise: it is as sensitive as the rewards themselves. It stays locked as
+        long as this object lives, or until `detach`: no other process can load it. Never go on from an older
+        copy of the file. (A step-wise policy closes at every pull, so its
         file is written at every pull, ledger and all: keep those short.)
         """
         with self._lock:
-            state.write(path, "bandit", self._dump())
-            self._file = os.path.abspath(path)
+            self._store(path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Bandit:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """The bandit that was saved in a file: same tickets, same noise, same open epoch.
 
-        Tickets that were handed out after the file was written are unknown to it: ask again.
+        Tickets that were handed out after the file was written are unknown to it: ask again. A private bandit's file
+        is loaded once at a time (see `discreet.kept`).
         """
-        saved = state.read(path, "bandit")
-        try:
-            bandit = cls(rebuild("policy", saved["policy"]), saved["default_reward"], saved["clip"], saved["waiting"])
-            bandit._revive(saved)
-        except StateError:
-            raise
-        except (KeyError, TypeError, ValueError, zlib.error) as error:
-            raise StateError(f"{path} does not describe a bandit: {error!r}") from error
-        bandit._file = os.path.abspath(path)
+        bandit = super().load(path)
         if bandit._learns and not bandit._missing:
             bandit._close()  # the program ended between writing the file and releasing
+        return bandit
+
+    @classmethod
+    def _build(cls, body: dict[str, Any]) -> Bandit:
+        bandit = cls(rebuild("policy", body["policy"]), body["default_reward"], body["clip"], body["waiting"])
+        bandit._revive(body)
         return bandit
 
     def _keep(self) -> None:
@@ -382,6 +392,11 @@ class Bandit(Guarded):
             "arms": _pack(np.array(self._arms, dtype="<u4").tobytes()),
         }
 
+    def _comparable(self, body: dict[str, Any]) -> dict[str, Any]:
+        others = {owner: issued for owner, issued in body["owners"].items() if owner != self._owner}
+        tickets = {name: _unpack(body[name]).hex() for name in ("status", "arms")}  # compressed alike or not
+        return {**body, "owners": others, **tickets}
+
     def _revive(self, saved: dict[str, Any]) -> None:
         self._owners = {str(owner): int(issued) for owner, issued in saved["owners"].items()}
         self._start = int(saved["start"])
@@ -391,8 +406,28 @@ class Bandit(Guarded):
         self._missing = int(saved["missing"])
         self._status = bytearray(_unpack(saved["status"]))
         self._arms = array("I", np.frombuffer(_unpack(saved["arms"]), dtype="<u4").tolist())
-        lengths = {len(self._dealer.dealt), len(self._sums), len(self._names)}
-        if len(lengths) > 1 or len(self._arms) != len(self._status):
+        self._check_tickets()
+
+    def _check_tickets(self) -> None:
+        """A state that is whole but makes no sense is refused at once, not at the next close."""
+        told, extra = self._status.count(_TOLD), self._status.count(_EXTRA)
+        planned = self._dealer.planned
+        dealt = [0] * len(planned)
+        for arm, status in zip(self._arms, self._status, strict=True):
+            dealt[arm] += status != _EXTRA
+        if not self._learns:
+            dealt = self._dealer.dealt if sum(self._dealer.dealt) == self._unused else []
+        fits = (
+            dealt == self._dealer.dealt
+            and all(0 <= count <= most for count, most in zip(dealt, planned, strict=True))
+            and self._status.count(_OPEN) + told + extra == len(self._status)
+            and self._missing == (sum(planned) - told if self._learns else 0)
+            and len(self._sums) == len(planned)
+            and all(0 <= total <= told * self.policy.grid.width for total in self._sums)
+            and min(self._start, self._unused) >= 0
+            and all(0 <= issued <= self._issued for issued in self._owners.values())
+        )
+        if not fits:
             raise StateError("the saved tickets do not fit the saved plan")
 
 

@@ -25,8 +25,8 @@ class WaitingError(DiscreetError, RuntimeError):
 
 
 class StateError(DiscreetError, ValueError):
-    """A saved state cannot be read: truncated, edited, of another kind, or from a newer version."""
+    """A saved state cannot be read: damaged, of another kind, or from a newer version."""
 
 
 class PrivacyError(DiscreetError, TypeError):
-    """What was asked for would spend privacy twice, such as copying a private object."""
+    """What was asked for would spend privacy twice, such as copying a private object or loading a file in use."""

@@ -13,6 +13,8 @@ from typing import Any, NoReturn, SupportsIndex
 from discreet.errors import PrivacyError
 from discreet.noise import Noise
 
+_RETIRED = 0  # no process of ours
+
 
 class Guarded:
     """Mixed into everything that holds exact totals or unused private noise."""
@@ -39,10 +41,19 @@ class Guarded:
     def _same_process(self) -> None:
         """Refuse to go on in a forked child: parent and child would share their noise."""
         if self._process != os.getpid() and self._private:
+            if self._process == _RETIRED:
+                raise PrivacyError(
+                    f"this {type(self).__name__} has let go of its file, from which another object may go on; load it "
+                    "and use what you get"
+                )
             raise PrivacyError(
                 f"this {type(self).__name__} belongs to process {self._process} and would share its noise with "
                 f"the forked process {os.getpid()}; create it after the fork, or save it there and load it here"
             )
+
+    def _retire(self) -> None:
+        """Refuse to go on anywhere: another object takes this one's place."""
+        self._process = _RETIRED
 
     def _refuse_copy(self) -> NoReturn:
         raise PrivacyError(

@@ -205,7 +205,10 @@ class Policy(Algorithm):
         self._pulls = [int(count) for count in saved["pulls"]]
         self._open = None if saved["open"] is None else {int(arm): int(count) for arm, count in saved["open"]}
         self._learns = bool(saved["learns"])
-        if len(self._pulls) != len(self.arms) or not set(self._open or ()) <= set(range(len(self.arms))):
+        planned, arms = self._open or {}, range(len(self.arms))
+        fits = len(self._pulls) == len(arms) and set(planned) <= set(arms)
+        counts = min((self.epoch, *self._pulls, *(count - 1 for count in planned.values()))) >= 0
+        if not fits or not counts or self.time != sum(self._pulls):
             raise ArgumentError("the saved epoch does not fit the saved arms")
 
     def _fresh(self) -> bool:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import checks
+from discreet import checks, state
 from discreet.algorithm import Algorithm
 from discreet.errors import ArgumentError, FinishedError
 from discreet.grid import CHUNK, Grid
@@ -84,7 +86,6 @@ class StoppingRule(Algorithm):
         self.samples = 0
         self._halted = False
         self._estimate: float | None = None
-        self._file: str | None = None
         self._kept: tuple[Release, ...] = ()
 
     # ------------------------------------------------------------------ feeding
@@ -98,24 +99,24 @@ class StoppingRule(Algorithm):
         """Take one number, an array, or any iterable of either; True when the rule has halted.
 
         An array is taken whole or refused whole. What lies beyond the halting sample is not used, and not
-        read from an iterable.
+        read from an iterable. If the rule has a file and it cannot be written, an OSError says so and the samples
+        are not counted.
         """
         self._same_process()
         if self.finished:
             raise FinishedError(f"this {self.key} has finished after {self.samples} samples; make a new one")
-        try:
-            self._feed(samples)
-        finally:
-            self._keep()
-        return self._halted
-
-    def _feed(self, samples: Any) -> None:
         if isinstance(samples, np.ndarray) or hasattr(samples, "__array__"):
-            self._feed_array(samples)
+            with self._in_step():
+                self._feed_array(samples)
+        elif isinstance(samples, list | tuple):
+            with self._in_step():
+                self._feed_items(iter(samples), nullcontext)
         elif isinstance(samples, Iterable) and not isinstance(samples, str | bytes | dict):
-            self._feed_items(iter(samples))
+            self._feed_items(iter(samples), self._in_step)  # to read on tells that no test has halted
         else:
-            self._advance(np.array([self.grid.encode(samples, self.clip)], dtype=np.float64))
+            with self._in_step():
+                self._advance(np.array([self.grid.encode(samples, self.clip)], dtype=np.float64))
+        return self._halted
 
     def plan(self) -> int:
         """How many samples to take before the next decision; 0 when there is nothing left to take."""
@@ -137,8 +138,8 @@ class StoppingRule(Algorithm):
             raise FinishedError(f"this {self.key} has finished after {self.samples} samples; make a new one")
         remedy = " grid units; use rule.grid.total(samples)"
         exact = checks.secret("total", total, 0, count * self.grid.width, remedy)
-        self._take(exact, count)
-        self._keep()
+        with self._in_step():
+            self._take(exact, count)
         return self._halted
 
     def _feed_array(self, samples: Any) -> None:
@@ -148,14 +149,15 @@ class StoppingRule(Algorithm):
             if self.finished:
                 return
 
-    def _feed_items(self, items: Iterator[Any]) -> None:
+    def _feed_items(self, items: Iterator[Any], in_step: Callable[[], AbstractContextManager[None]]) -> None:
         """Gather single numbers up to the next decision, never beyond it: a live stream is not read ahead."""
         pending: list[int] = []
 
         def flush() -> None:
             batch = np.array(pending, dtype=np.float64)
             pending.clear()  # first: whatever happens, no sample is absorbed twice
-            self._advance(batch)
+            with in_step():
+                self._advance(batch)
 
         want = min(self.ahead, CHUNK)
         try:
@@ -163,7 +165,8 @@ class StoppingRule(Algorithm):
                 if isinstance(item, list | tuple) or (hasattr(item, "__array__") and np.ndim(item) > 0):
                     flush()
                     if not self.finished:
-                        self._feed_array(item)
+                        with in_step():
+                            self._feed_array(item)
                 else:
                     pending.append(self.grid.encode(item, self.clip))
                     if len(pending) < want:
@@ -230,24 +233,44 @@ class StoppingRule(Algorithm):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save to a file, atomically, and keep that file up to date from now on.
 
-        Before a call that has tested or released something returns, the file is written again. So after a
-        crash the file never lies behind what was seen, and noise never meets other data. It is as sensitive
-        as the samples (see `discreet.state`).
+        What a call has tested or released is in the file before the call returns, and before a live stream is read
+        on. So after a crash the file never lies behind what was seen, and noise never meets other data. It is as
+        sensitive as the samples (see `discreet.state`).
         """
         super().save(path)
-        self._file, self._kept = os.path.abspath(path), self.ledger
+        self._kept = self.ledger
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """The rule that was saved in a file, which it keeps up to date from now on."""
         rule = super().load(path)
-        rule._file, rule._kept = os.path.abspath(path), rule.ledger
+        rule._kept = rule.ledger
         return rule
 
-    def _keep(self) -> None:
-        """Bring the file up to date, if there is one and something was tested or released since."""
-        if self._file is not None and self._kept != self.ledger:
-            self.save(self._file)
+    @contextmanager
+    def _in_step(self) -> Iterator[None]:
+        """What is tested or released inside is in the file before anybody sees it, or it has not happened."""
+        if self._file is None or self.noise is None:
+            yield
+            return
+        before = state.canonical(self._dump())
+        try:
+            yield
+        finally:
+            if self._kept != self.ledger:
+                try:
+                    self.save(self._file)
+                except BaseException:
+                    self._go_back(json.loads(before))
+                    raise
+
+    def _go_back(self, saved: dict[str, Any]) -> None:
+        """Be what was saved a moment ago; since nothing was shown, the same noise may meet other samples."""
+        options: dict[str, Any] = {**saved["options"], "noise": self.noise}
+        twin = type(self)(**options)
+        twin._revive(saved)
+        mine = ("_process", "_file", "_custody", "_kept")
+        self.__dict__.update({name: value for name, value in vars(twin).items() if name not in mine})
 
     def _dump(self) -> dict[str, Any]:
         return {**super()._dump(), "samples": self.samples, "halted": self._halted, "estimate": self._estimate}
@@ -257,6 +280,8 @@ class StoppingRule(Algorithm):
         self.samples = int(saved["samples"])
         self._halted = bool(saved["halted"])
         self._estimate = saved["estimate"]
+        if self.samples < 0 or (not self.finished and self._until_test() < 1):
+            raise ArgumentError("the saved samples do not fit the saved tests")
 
     def _fresh(self) -> bool:
         return super()._fresh() and self.samples == 0

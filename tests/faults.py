@@ -1,0 +1,51 @@
+"""What can go wrong, for tests: a program that ends at once, a file that is copied, a disk that is full."""
+
+import contextlib
+import errno
+import itertools
+import os
+import shutil
+import tempfile
+
+STEPS = ("create", "write", "sync", "rename", "sync the folder")
+_number = itertools.count()
+
+
+def crash(thing):
+    """What the end of its process does to an object: its file is free, and nobody uses the object any more."""
+    thing._custody.give_back()
+    thing._retire()
+
+
+def copy_of(path):
+    """A copy under another name, as a careless backup would make it; it can be loaded besides."""
+    copy = f"{path}.copy{next(_number)}"
+    shutil.copy(path, copy)
+    return copy
+
+
+@contextlib.contextmanager
+def full_disk(monkeypatch, step, after=0):
+    """Let one step of writing a state fail for want of room, after so many writes that went well."""
+    owner, name = {
+        "create": (tempfile, "mkstemp"),
+        "write": (os, "fdopen"),
+        "sync": (os, "fsync"),
+        "rename": (os, "replace"),
+        "sync the folder": (os, "fsync"),
+    }[step]
+    honest, calls, good = getattr(owner, name), itertools.count(1), after
+    if name == "fsync":  # a write syncs its file, then its folder
+        good = 2 * after + (step == "sync the folder")
+
+    def broken(*args, **options):
+        if next(calls) <= good:
+            return honest(*args, **options)
+        if step == "write":
+            os.close(args[0])
+            return open("/dev/full", "wb")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, broken)
+        yield

@@ -131,7 +131,7 @@ def test_the_papers_twelve_figures_have_its_panels_and_curves(found):
     for picture in paper:
         for panel in picture.panels:
             assert sorted(line.label.split(",")[0] for line in panel.lines) == ["DP-SE", "DP-SE", "DP-UCB", "DP-UCB"]
-    assert len(drawn) + 1 + 5 + 2 == report.steps(full, StoppingStudy())
+    assert len(drawn) + 1 + 6 + 2 == report.steps(full, StoppingStudy())
 
 
 def test_lines_are_the_results(found, pictures):

@@ -11,6 +11,7 @@ Stopping rules: `DPBernstein`, `DPReleasedNAS`, `DPExponentialNAS`, `DPNAS`, and
 """
 
 from discreet._version import __version__
+from discreet.auditing import Audit, audit
 from discreet.bandits import (
     DPIMED,
     DPKLUCB,
@@ -80,6 +81,7 @@ __all__ = [
     "AdaPUCB",
     "AnytimeLazyUCB",
     "ArgumentError",
+    "Audit",
     "Bandit",
     "BinaryTreeCounter",
     "DPBernstein",
@@ -120,6 +122,7 @@ __all__ = [
     "Unit",
     "WaitingError",
     "__version__",
+    "audit",
     "make_policy",
     "make_rule",
     "recommend",

@@ -10,13 +10,7 @@ from scipy import stats
 import discreet
 from discreet.lab import instance
 from discreet.lab.kernels import dp_ucb, randomness, tree_minimum, ucb
-
-LEVEL = 1e-6
-
-
-def marks(horizon):
-    return np.unique(np.concatenate([np.arange(1, 60), np.geomspace(60, horizon, 40).astype(np.int64)]))
-
+from tests.kernel_tools import LEVEL, Handed, marks
 
 # ---------------------------------------------------------------------- random numbers
 
@@ -184,19 +178,6 @@ def dp_constants(arms, horizon, epsilon=1.0, **options):
     return dp_ucb.constants(discreet.DPUCB(range(arms), epsilon=epsilon, horizon=horizon, noise=noise, **options))
 
 
-class Handed:
-    """A reserve of noise that gives what the test hands it."""
-
-    def __init__(self, scale):
-        self.scale, self.value = scale, 0
-
-    def take(self):
-        return self.value
-
-    def prepare(self, count):
-        pass
-
-
 @pytest.mark.parametrize("preset", ["event-level", "mishra-thakurta-2015", "thesis"])
 @pytest.mark.parametrize("seed", range(2))
 def test_the_dp_reference_kernel_is_the_policy_object(preset, seed):
@@ -213,7 +194,7 @@ def test_the_dp_reference_kernel_is_the_policy_object(preset, seed):
     for time in range(1, horizon + 1):
         (arm,) = policy.plan().pulls
         reward = int(randomness.bernoulli(state, randomness.threshold(means[arm])))
-        policy._counters[arm]._reserve.value = round(randomness.laplace(state, scale) * policy.grid.width)
+        policy._counters[arm]._reserve.values = [round(randomness.laplace(state, scale) * policy.grid.width)]
         policy.close({arm: reward * policy.grid.width})
         place = np.searchsorted(points, time)
         if points[place] == time:

@@ -11,8 +11,8 @@ import discreet
 from discreet.lab import instance
 from discreet.lab.kernels import imed, kl_race, kl_ucb, randomness
 from discreet.lab.kernels import thompson_sampling as ts
+from tests.kernel_tools import LEVEL, marks, plant
 
-LEVEL = 1e-6
 HARD = {
     "equal arms": [0.5, 0.5],
     "three equal arms": [0.3, 0.3, 0.3],
@@ -26,10 +26,6 @@ HARD = {
 }
 PAPER = {f"{name}, K = {arms}": instance(name, arms).means for name in ("C1", "C2", "C3", "C4") for arms in (2, 5, 20)}
 INSTANCES = PAPER | {name: np.array(means) for name, means in HARD.items()}
-
-
-def marks(horizon):
-    return np.unique(np.concatenate([np.arange(1, 60), np.geomspace(60, horizon, 40).astype(np.int64)]))
 
 
 def check_object(policy, kernel, means, seed, *constants):
@@ -125,13 +121,6 @@ def test_imed_skip_ahead_replays_the_reference_pull_by_pull(name, boldness):
     points = marks(horizon)
     for table in tables(means, horizon):
         assert (imed.replay(means, horizon, table, points, boldness) == imed_on_a_table(table, horizon, points)).all()
-
-
-def plant(monkeypatch, module, **wrong):
-    """Compile a module's functions again, with some of them wrong."""
-    for name, function in list(vars(module).items()):
-        if hasattr(function, "py_func"):
-            monkeypatch.setattr(module, name, njit(wrong.get(name, function.py_func)))
 
 
 spare_zeros, highest_rival, rivals = kl_race.spare_zeros, kl_ucb.highest_rival, imed.rivals

@@ -248,13 +248,22 @@ def test_tables_are_tidy_and_equal_in_both_formats(found, stopping, league, tmp_
 def test_the_league_has_every_private_policy_that_can_be_played_at_every_place():
     study = LeagueStudy()
     private = {name for name, kind in discreet.POLICIES.items() if kind.privacy_reason is not None}
-    # Best-arm identification has no regret, and the hybrid counter has no kernel: hours at this horizon.
-    assert private - set(study.policies) == {"dp-bai", "dp-ucb-hybrid"}
+    assert private - set(study.policies) == {"dp-bai"}  # best-arm identification has no regret
     settings = study.settings()
     assert len(settings) == len(set(settings))
     for policy in study.policies:
         played = [one for one in settings if one.policy == policy]
-        assert len(played) == (16 if policy == "lazy-dp-ts" else 64 + 12)
+        assert len(played) == 64 + 12
+
+
+def test_slow_policies_get_few_runs_and_in_a_crowd_fewest():
+    study = LeagueStudy()
+    assert [study.runs_of("lazy-dp-ts", place) for place in (("C1", 10, 0.1), ("C1", 20, 0.1), ("R3", None, 1.0))] == [
+        study.slow_runs, study.crowd_runs, study.crowd_runs,
+    ]  # fmt: skip
+    assert [study.runs_of("lazy-ucb", ("C1", arms, 0.1)) for arms in (5, 20)] == [study.many_runs, study.runs]
+    assert LeagueStudy(runs=1).runs_of("lazy-dp-ts", ("C1", 20, 0.1)) == 1
+    assert study.settings()[0].label == "lazy-dp-ts(epsilon=0.1) on R3, K = 50, T = 50000000"
 
 
 def test_what_the_evaluation_has_is_not_simulated_again():

@@ -84,7 +84,7 @@ def in_turn(pulls):
 def slow_run(setting, number):
     """The arms of a run, pull by pull, the times at which arms left the race, and what happened at the end."""
     for_rewards, for_noise = setting.run_seed(number).spawn(2)
-    generator = np.random.default_rng(for_rewards)
+    luck = np.random.default_rng(for_rewards).spawn(len(setting.instance))
     policy = setting.make(SimulatedNoise(for_noise))
     sequence, left, end = [], {}, "finished early"
     while len(sequence) < setting.horizon and (plan := policy.plan()):
@@ -95,7 +95,7 @@ def slow_run(setting, number):
             break
         rewards = setting.instance.rewards
         policy.close(
-            {arm: rewards[arm].total(generator, count, policy.grid) for arm, count in plan.pulls.items()}
+            {arm: rewards[arm].total(luck[arm], count, policy.grid) for arm, count in plan.pulls.items()}
             if plan.learns
             else None
         )
@@ -239,27 +239,49 @@ def test_a_number_is_the_same_option_however_it_is_written(epsilon):
     assert other.identity == setting.identity
 
 
-CHANGES = {
-    "seed": {"seed": 2},
-    "epsilon": {"epsilon": 1.01},
-    "horizon": {"horizon": 20_001},
-    "policy": {"policy": "dp-bai"},
-    "option": {"beta": 0.2},
-    "instance": {"instance": [0.3, 0.700001]},
+CHANGES = {  # and whether the random numbers themselves are others, and not only what is made of them
+    "seed": ({"seed": 2}, True),
+    "horizon": ({"horizon": 20_001}, True),
+    "instance": ({"instance": [0.3, 0.700001]}, True),
+    "epsilon": ({"epsilon": 1.01}, False),
+    "policy": ({"policy": "dp-bai"}, False),
+    "option": ({"beta": 0.2}, False),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_results_do_depend_on_what_is_simulated(change):
-    """The random numbers themselves are others, and not only what is made of them."""
+def test_run_by_run_policies_meet_the_same_random_numbers_in_the_same_world(change):
     given = {"policy": "dp-se", "instance": [0.3, 0.7], "horizon": 20_000, "seed": 1, "epsilon": 1.0, "beta": 0.1}
 
-    def randomness(policy, **options):
-        setting = Setting.of(policy, **options)
-        return [setting.run_seed(number).generate_state(4).tolist() for number in range(3)]
+    settings = [Setting.of(**given), Setting.of(**{**given, **CHANGES[change][0]})]
+    before, after = ([tuple(one.run_seed(n).generate_state(4).tolist()) for n in range(3)] for one in settings)
+    assert len(set(before)) == len(set(after)) == 3
+    assert (set(before) & set(after) == set()) if CHANGES[change][1] else before == after
+    assert len({one.store_key for one in settings}) == 2
 
-    before, after = randomness(**given), randomness(**{**given, **CHANGES[change]})
-    assert len({tuple(words) for words in before + after}) == 6
+
+def rewards_of(policy, seed):
+    """All rewards of each arm, in a run of a step-wise policy on arms that pay anything between 0 and 1."""
+    paid, close = {arm: [] for arm in policy.arms}, policy.close
+
+    def watched(totals):
+        for arm, total in totals.items():
+            paid[arm].append(total)
+        return close(totals)
+
+    policy.close = watched
+    play(policy, ["uniform(0, 1)", "uniform(0, 0.9)", "beta(2, 5)"], np.random.default_rng(seed), 300)
+    return paid
+
+
+def test_an_arm_pays_the_same_whoever_plays_and_whatever_the_noise():
+    ours = rewards_of(discreet.UCB(range(3), horizon=300), 1)
+    theirs = rewards_of(discreet.DPUCB(range(3), epsilon=50.0, horizon=300, noise=SimulatedNoise(1)), 1)
+    assert [len(ours[arm]) for arm in range(3)] != [len(theirs[arm]) for arm in range(3)]
+    for arm in range(3):
+        shared = min(len(ours[arm]), len(theirs[arm]))
+        assert ours[arm][:shared] == theirs[arm][:shared]
+    assert ours[0][:5] != rewards_of(discreet.UCB(range(3), horizon=300), 2)[0][:5]
 
 
 def test_other_seeds_give_other_runs_and_all_runs_differ():
@@ -331,7 +353,7 @@ class OwnUCB(discreet.UCB):
         ("ucb", [0.2, 0.8], {"low": -1}, "object"),
         ("dp-ucb", [0.2, 0.8], {"epsilon": 1.0, "high": 2}, "object"),
         ("own-ucb", [0.2, 0.8], {}, "object"),
-        ("dp-ucb-hybrid", [0.2, 0.8], {"epsilon": 1.0}, "object"),
+        ("dp-ucb-hybrid", [0.2, 0.8], {"epsilon": 1.0}, "kernel"),
         ("dp-se", [0.2, 0.8], {"epsilon": 1.0}, "object"),
     ],
 )

@@ -18,7 +18,7 @@ from discreet.cli import main, streams
 
 UNIT = ["--low", "0", "--high", "1"]
 ROUGH = ["--alpha", "0.5", "--beta", "1e-6", *UNIT]
-PRIVATE, NAS = ["--epsilon", "1", *ROUGH], ["--rule", "nas", *ROUGH]
+PRIVATE, NAS = ["--rule", "dp-exp-nas", "--epsilon", "1", *ROUGH], ["--rule", "nas", *ROUGH]
 ENOUGH = discreet.NAS(alpha=0.5, beta=1e-6, low=0, high=1).run(np.ones(10_000)).samples  # ones that NAS takes
 COMMAND = [sys.executable, "-m", "discreet", "stop"]
 
@@ -122,7 +122,7 @@ def ones(count):
 def test_a_mean_with_its_promise(run, file):
     values = np.random.default_rng(1).random(40_000) < 0.35
     path = file("".join(f"{value:d}\n" for value in values))
-    code, out, err = run(path, "--epsilon", "1", "--alpha", "0.1", "--beta", "0.05", *UNIT)
+    code, out, err = run(path, "--rule", "dp-exp-nas", "--epsilon", "1", "--alpha", "0.1", "--beta", "0.05", *UNIT)
     first, promise, private, again = out.splitlines()
     assert (code, err) == (0, "")
     assert first.startswith("mean 0.3")
@@ -218,7 +218,7 @@ def test_clip(run, refused, file):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (ROUGH, "dp-exp-nas is private and needs --epsilon"),
+        (ROUGH, "dp-bernstein is private and needs --epsilon"),
         ([*NAS, "--epsilon", "1"], "nas is not private and takes no --epsilon, got 1; private are dp-bernstein, "),
         ([*PRIVATE, "--rule", "nope"], "rule must be one of dp-bernstein, "),
         ([*PRIVATE, "--epsilon", "0"], "epsilon must be a number above 0"),
@@ -480,6 +480,19 @@ def test_what_looks_like_data_is_not_taken_as_a_heading_silently(file, run):
 def test_a_file_with_other_separators_is_recognised(file, refused):
     assert "separate its columns by commas" in refused(file("id;clicked\n1;0\n"), *NAS)
     assert "must be separated by commas" in refused(file("id;clicked\n1;0\n"), *NAS, "--column", "clicked")
+
+
+def test_the_default_rule_follows_the_variance_and_spends_epsilon_once(file, run):
+    clicks = "".join(f"{int(x)}\n" for x in np.random.default_rng(1).random(50_000) < 0.03)
+    code, out, _ = run(file(clicks), "--epsilon", "1", *ROUGH, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["rule"], found["epsilon_spent"]) == ("dp-bernstein", pytest.approx(1.0))
+    assert found["estimate"] == pytest.approx(0.03, rel=0.5)
+    code, out, _ = run(file("1\n0\n1\n"), "--epsilon", "1", *ROUGH, "--json")
+    found = json.loads(out)
+    ends = discreet.DPBernstein(epsilon=1, alpha=0.5, beta=1e-6, low=0, high=1)._ends
+    assert (code, found["epsilon_spent"], found["next_decision"]) == (3, 0.0, ends[1])
 
 
 def test_json_says_what_was_spent_and_when_it_decides_next(file, run):

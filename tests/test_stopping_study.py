@@ -109,7 +109,8 @@ def test_the_price_of_privacy_grows_like_one_over_epsilon(found):
 
 def test_pictures_show_the_results(found, pictures):
     assert list(pictures) == [
-        "stopping-distance", "stopping-sweep-signs", "stopping-sweep-clicks", "stopping-price", "stopping-failures",
+        "stopping-distance", "stopping-sweep-signs", "stopping-sweep-clicks", "stopping-laws",
+        "stopping-price", "stopping-failures",
     ]  # fmt: skip
     for kind, panel in zip(ENDS, pictures["stopping-distance"].panels, strict=True):
         for rule, cloud in zip(RULES, panel.clouds, strict=False):
@@ -142,7 +143,7 @@ def test_the_sentences_and_rows_are_computed(found):
     said = stopping_headlines(found)
     assert f"DP exponential NAS {np.median(found.distances('dp-exp-nas', 'signs')):.0f} (" in said[0]
     shares = found.shares_of_the_theorem()
-    assert f"in {sum(share > 1 for share in shares) or 'none'} of {len(shares)} problems" in said[2]
+    assert f"in {sum(share > 1 for share in shares) or 'none'} of {len(shares)} problems" in said[3]
     assert f"{100 * max(shares):.1f} %" in said[2]
     one = found.of("dp-nas", SMALL.base)
     row = stopping_row(one)

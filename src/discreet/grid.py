@@ -123,7 +123,7 @@ class Grid:
         below = checks.whole("count", count) * self.floor
         return checks.secret("total", int(steps) - below, 0, count * self.width, " grid units above the range's floor")
 
-    def mean(self, units: int, count: int) -> float:
+    def mean(self, units: float, count: int) -> float:
         """The mean reward that a (released) total of `count` rewards stands for."""
         return (units + count * self.floor) / count * self.step
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any
 
 Arm = str | int | float | bool | None
@@ -84,6 +87,22 @@ class Release:
     def mean(self) -> float | None:
         """The released total divided by the number of rewards in it."""
         return None if self.value is None else self.value / self.count
+
+
+def spent(ledger: Iterable[Release]) -> float:
+    """What the ledger's releases cost the reward that pays most: releases of different rewards compose in parallel.
+
+    >>> one = Release(1, "block total", ((None, 1, 100),), 3.5, 35, 1.0, 0.5, False)
+    >>> two = Release(1, "block total", ((None, 101, 300),), 9.5, 95, 1.0, 0.5, False)
+    >>> spent([one, two]), spent([one, one, two]), spent([])
+    (0.5, 1.0, 0.0)
+    """
+    changes: defaultdict[Arm, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for entry in ledger:
+        for arm, first, last in entry.spans:
+            changes[arm][first] += entry.epsilon
+            changes[arm][last + 1] -= entry.epsilon
+    return max((max(accumulate(at[place] for place in sorted(at))) for at in changes.values()), default=0.0)
 
 
 def release_state(entry: Release) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import math
 _STEPS = 100  # of a search: far more than any needs
 _HALVINGS = 50
 _BELOW = 1 - 1e-9  # how near to epsilon a search may come
+_STEEPEST = 500.0  # nor farther than this, where exponentials would overflow
 
 
 def bernoulli_exponent(count: float, share: float, mean: float) -> float:
@@ -137,7 +138,7 @@ def lead_exponent(lead: float, pulls: float, noises: int, variance: float, epsil
     """
     if lead <= 0:
         return 0.0
-    low, high = 0.0, min(epsilon * _BELOW, 500.0)
+    low, high = 0.0, min(epsilon * _BELOW, _STEEPEST)
     for _ in range(_HALVINGS):
         s = (low + high) / 2
         slope = 2 * variance * math.sinh(s) / (1 + 2 * variance * (math.cosh(s) - 1))
@@ -157,7 +158,7 @@ def hoeffding_radius(count: float, noises: int, epsilon: float, level: float) ->
     >>> round(hoeffding_radius(1000, 0, 1.0, 3.0), 3), round(hoeffding_radius(1000, 5, 0.1, 3.0), 3)
     (38.73, 94.163)
     """
-    low, high = 0.0, epsilon * _BELOW
+    low, high = 0.0, min(epsilon * _BELOW, _STEEPEST)
     for _ in range(_HALVINGS):
         s = (low + high) / 2
         room = epsilon * epsilon - s * s
@@ -176,7 +177,7 @@ def bernstein_radius(count: float, variance: float, noises: int, epsilon: float,
     >>> round(bernstein_radius(1000, 0.01, 0, 1.0, 3.0), 3), round(bernstein_radius(1000, 0.01, 5, 1.0, 3.0), 3)
     (8.692, 11.803)
     """
-    low, high = 0.0, min(epsilon * _BELOW, 500.0)
+    low, high = 0.0, min(epsilon * _BELOW, _STEEPEST)
     for _ in range(_HALVINGS):
         s = (low + high) / 2
         room = epsilon * epsilon - s * s

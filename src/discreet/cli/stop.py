@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet import privacy
 from discreet.cli.arguments import NUMBER, first_sentence, real, whole
 from discreet.cli.console import complain, counted, show, show_json
 from discreet.cli.reproduction import Interrupted
@@ -17,7 +18,7 @@ from discreet.errors import ArgumentError
 from discreet.registry import RULES, make_rule
 from discreet.stopping import StoppingResult, StoppingRule
 
-RULE = "dp-exp-nas"
+RULE = "dp-bernstein"
 NOT_REACHED = 3  # the exit code
 
 
@@ -56,9 +57,9 @@ def report(rule: StoppingRule, result: StoppingResult, *, json: bool) -> None:
     """Say what came out; raises the exit code when that is no mean."""
     if json:
         epsilon = None if math.isinf(result.epsilon) else result.epsilon
-        spent_so_far = None if epsilon is None else sum(entry.epsilon for entry in rule.ledger)
+        spent_so_far = None if epsilon is None else privacy.spent(rule.ledger)
         found = {**asdict(result), "epsilon": epsilon, "epsilon_spent": spent_so_far}
-        ahead = rule.plan()
+        ahead = rule.ahead
         more = {"clip": rule.clip, "next_decision": rule.samples + ahead if ahead else None}
         show_json({"rule": rule.key, "low": rule.grid.low, "high": rule.grid.high, **more, **found})
     elif result.reached:
@@ -88,7 +89,7 @@ def tell(rule: StoppingRule, result: StoppingResult) -> None:
 def shortfall(rule: StoppingRule) -> str:
     """Why there is no number, and what would help."""
     end = "that is --max-samples" if rule.finished else "then the data ended"
-    ahead = rule.plan()
+    ahead = rule.ahead
     when = f": it decides next at {rule.samples + ahead:,}" if ahead > 1 else ""
     knobs = "--alpha or --beta" if rule.privacy_reason is None else "--alpha, --beta or --epsilon"
     return (
@@ -99,7 +100,7 @@ def shortfall(rule: StoppingRule) -> str:
 
 def spent(rule: StoppingRule) -> str:
     """What tests without success have cost; nothing to say if there were none."""
-    cost = sum(entry.epsilon for entry in rule.ledger)
+    cost = privacy.spent(rule.ledger)
     return f"The tests so far have spent epsilon = {cost:g} on these people all the same." if cost else ""
 
 

@@ -17,6 +17,8 @@ from discreet.errors import ArgumentError
 from discreet.lab.instances import Instance
 from discreet.lab.results import finite
 from discreet.lab.tables import number
+from discreet.registry import make_rule
+from discreet.stopping.released import ReleasedRule
 from discreet.theory import EliminationPlan
 
 PAPER, OURS = "Sajed and Sheffet 2019", "discreet, docs/theory.md"
@@ -192,11 +194,24 @@ def stopping_bounds(mean: float, alpha: float, beta: float, epsilon: float, *, e
             bound(f"{key}_typical", f"{name}", "about", "its thresholds", of_rule(theory.typical_samples, name)),
             bound(f"{key}_sure", f"{name}", "at most", "its thresholds", of_rule(theory.sure_samples, name)),
         ]
+    for name in ("dp-nas-released", "dp-bernstein"):
+        found.append(bound(f"{name.replace('-', '_')}_typical", name, "about", "its forecast", forecast(name, **given)))
     found += [
         bound("stopping_upper_bound", "dp-exp-nas, 2000 (t0 + t1 + t2)", "at most", f"{PAPER}, Theorem 3.3",
               lambda: theory.stopping_upper_bound(mean, alpha, beta, epsilon, **on)),
     ]  # fmt: skip
     return Section("stopping", f"{title}, epsilon = {epsilon:g}", "samples", given, found)
+
+
+def forecast(name: str, mean: float, **options: float) -> Callable[[], float]:
+    """About how many samples a rule takes that releases blocks."""
+
+    def compute() -> float:
+        rule = make_rule(name, **options)
+        assert isinstance(rule, ReleasedRule)
+        return rule.forecast(mean) or math.inf
+
+    return compute
 
 
 def sample_range(low: float | None, high: float | None, radius: float | None) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Which settings have a compiled kernel: step-wise and batched policies on Bernoulli arms. Objects play all others."""
+"""Which settings have a compiled kernel: many policies on Bernoulli arms. Objects play all others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from discreet.bandits import (
     UCB,
     AdaPKLUCB,
     AdaPUCB,
+    AnytimeLazyUCB,
     DPChernoffIMED,
+    DPHybridUCB,
+    DPPairedIMED,
     LazyDPTS,
     Policy,
     ThompsonSampling,
@@ -29,7 +32,10 @@ Kernel = Callable[[np.random.SeedSequence], Any]
 """From a run's seed to how often each arm was pulled by each checkpoint."""
 
 
-KERNELED = (UCB, KLUCB, IMED, ThompsonSampling, DPUCB, LazyDPTS, AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, DPChernoffIMED)
+KERNELED = (
+    UCB, KLUCB, IMED, ThompsonSampling, DPUCB, DPHybridUCB, LazyDPTS, AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, DPKLUCB,
+    DPIMED, DPChernoffIMED, DPPairedIMED,
+)  # fmt: skip
 """The policies that `kernels/dispatch.py` has a kernel for."""
 
 

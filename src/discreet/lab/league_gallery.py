@@ -21,7 +21,7 @@ def league_picture(found: LeagueFindings) -> Picture:
         clouds = [
             Cloud("", place, values, COLOURS.get(policy, GREY), "o", times(values))
             for place, policy in policies.items()
-            if (values := found.ratios(policy, kind))
+            for values in (found.ratios(policy, kind),)
         ]
         limit = Line("the lower bound", [-0.4, len(policies) - 0.3], [1, 1], BLACK, "--")
         ticks = [(place, policy.replace("-", "-\n")) for place, policy in policies.items()]

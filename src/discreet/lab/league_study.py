@@ -22,14 +22,14 @@ from discreet.theory import regret_lower_bound
 RECOMMENDED, BASELINE = "dp-chernoff-imed", "dp-se"
 POLICIES = (
     RECOMMENDED, "dp-imed", "dp-klucb", "dp-paired-imed", "lazy-dp-ts", "adap-klucb", "adap-ucb", "lazy-ucb", BASELINE,
-    "dp-se-modified", "dp-se-svt", "dp-ucb",
+    "dp-ucb-hybrid", "dp-se-modified", "dp-se-svt", "dp-ucb",
 )  # fmt: skip
-QUICK = (RECOMMENDED, "dp-imed", "dp-klucb", "adap-klucb", "adap-ucb")
+QUICK = (RECOMMENDED, "dp-imed", "dp-klucb", "dp-paired-imed", "adap-klucb", "adap-ucb", "lazy-ucb")
 """Policies whose kernels take a fraction of a millisecond a run: many runs with five arms, which show far tails."""
 SLOW = ("lazy-dp-ts",)
-"""Policies that draw numbers at every step: played with five arms only, and fewer runs."""
+"""Policies that draw numbers at steps where arms are close: some 0.1 s a run, and in a crowd up to 25 s."""
 CROWD = 20
-"""With so many arms and more, policies that are not quick get fewer runs too."""
+"""So many arms and more: where slow policies get the fewest runs."""
 FAR_TAIL = 0.999
 
 Place = tuple[str, int | None, float]
@@ -43,6 +43,9 @@ class LeagueStudy:
     horizon: int = HORIZON
     runs: int = RUNS
     slow_runs: int = 10
+    """Of the slow policies."""
+    crowd_runs: int = 2
+    """The same in a crowd: their regret varies little from run to run, and more would take many minutes."""
     many_runs: int = 1000
     """Of the quick policies, with five arms."""
     seed: int = SEED
@@ -63,25 +66,23 @@ class LeagueStudy:
             "rare": [(name, None, epsilon) for name in RARE for epsilon in self.epsilons],
         }
 
-    def setting(self, policy: str, place: Place) -> Setting | None:
-        """A policy at a place; None where it is not played."""
-        name, arms, epsilon = place
-        if policy in SLOW and (arms != ARMS):
-            return None
-        many = policy in QUICK and arms == ARMS
-        crowd = ARMS_OF.get(name, ARMS) if arms is None else arms
-        known = policy in (*QUICK, BASELINE) or (policy == "dp-ucb" and arms is not None)  # quick, or simulated already
-        slow = policy in SLOW or (crowd >= CROWD and not known)
-        runs = self.many_runs if many else min(self.slow_runs, self.runs) if slow else self.runs
-        return _setting(policy, name, arms, epsilon, (self.horizon, runs, self.seed))
+    def runs_of(self, policy: str, place: Place) -> int:
+        """How many runs a policy gets at a place."""
+        if policy in QUICK and place[1] == ARMS:
+            return self.many_runs
+        if policy in SLOW:
+            return min(self.runs, self.crowd_runs if crowd(place) >= CROWD else self.slow_runs)
+        return self.runs
+
+    def setting(self, policy: str, place: Place) -> Setting:
+        """A policy at a place."""
+        return _setting(policy, *place, (self.horizon, self.runs_of(policy, place), self.seed))
 
     def settings(self) -> list[Setting]:
         """Everything, the slowest first so that no worker waits for another at the end."""
         places = [place for kind in self.places().values() for place in kind]
-        order = sorted(self.policies, key=lambda policy: policy not in (*SLOW, "dp-ucb", "lazy-ucb"))
-        by_size = sorted(places, key=lambda place: -(place[1] or 50))
-        found = [self.setting(policy, place) for policy in order for place in by_size]
-        return [setting for setting in found if setting is not None]
+        order = sorted(self.policies, key=lambda policy: (policy not in SLOW, policy != "dp-ucb"))
+        return [self.setting(policy, place) for policy in order for place in sorted(places, key=crowd, reverse=True)]
 
     def run(
         self,
@@ -91,6 +92,11 @@ class LeagueStudy:
     ) -> LeagueFindings:
         """Simulate everything that the store does not have yet."""
         return LeagueFindings(self, simulate_all(self.settings(), engine, store=store, on_progress=on_progress))
+
+
+def crowd(place: Place) -> int:
+    """How many arms meet at a place."""
+    return ARMS_OF.get(place[0], ARMS) if place[1] is None else place[1]
 
 
 @cache
@@ -110,36 +116,31 @@ class LeagueFindings:
         self.results = results
         self._by_setting = {one.setting: one for one in results}
 
-    def of(self, policy: str, place: Place) -> Simulation | None:
-        """A policy at a place; None where it was not played."""
-        setting = self.study.setting(policy, place)
-        return None if setting is None else self._by_setting[setting]
+    def of(self, policy: str, place: Place) -> Simulation:
+        """A policy at a place."""
+        return self._by_setting[self.study.setting(policy, place)]
 
     def bound(self, place: Place) -> float:
         """The lower bound at a place."""
-        setting = self.study.setting(BASELINE, place)
-        assert setting is not None
-        return float(regret_lower_bound(setting.instance.means, self.study.horizon, place[2]))
+        means = self.study.setting(BASELINE, place).instance.means
+        return float(regret_lower_bound(means, self.study.horizon, place[2]))
 
     def ratios(self, policy: str, kind: str) -> list[float]:
-        """A policy's mean regret over the lower bound, wherever it was played."""
-        played = [(place, self.of(policy, place)) for place in self.study.places()[kind]]
-        return [one.mean / self.bound(place) for place, one in played if one is not None]
+        """A policy's mean regret over the lower bound, place by place."""
+        return [self.of(policy, place).mean / self.bound(place) for place in self.study.places()[kind]]
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """Every policy at every place, in numbers."""
-        found = []
-        for kind, places in self.study.places().items():
-            for place in places:
-                baseline = self.of(BASELINE, place)
-                for policy in self.study.policies:
-                    one = self.of(policy, place)
-                    if one is not None and baseline is not None:
-                        found.append({"kind": kind, **self._row(policy, place, one, baseline.mean)})
-        return found
+        return [
+            {"kind": kind, **self._row(policy, place)}
+            for kind, places in self.study.places().items()
+            for place in places
+            for policy in self.study.policies
+        ]
 
-    def _row(self, policy: str, place: Place, one: Simulation, baseline: float) -> dict[str, Any]:
+    def _row(self, policy: str, place: Place) -> dict[str, Any]:
+        one = self.of(policy, place)
         return {
             "policy": policy,
             "instance": place[0],
@@ -153,7 +154,7 @@ class LeagueFindings:
             "stuck": int(one.failed.sum()),
             "lower_bound": self.bound(place),
             "over_lower_bound": one.mean / self.bound(place),
-            "over_dp_se": one.mean / baseline,
+            "over_dp_se": one.mean / self.of(BASELINE, place).mean,
         }
 
 

@@ -24,6 +24,7 @@ from discreet.lab.league_study import RECOMMENDED, LeagueFindings, standings
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
 from discreet.lab.stopping import StoppingRuns
+from discreet.lab.stopping_gallery import SHORT as SHORT_NAMES
 from discreet.lab.stopping_gallery import every_stopping_picture
 from discreet.lab.stopping_report import stopping_headlines, stopping_row
 from discreet.lab.stopping_study import StoppingFindings, StoppingStudy
@@ -66,9 +67,10 @@ SECTIONS = {
         "Stopping rules",
         "The stopping rules against their limits",
         "The paper proves that DP exponential NAS is optimal up to constants. Here are the constants: the samples that "
-        "four rules take until they know a mean within a factor 1 ± alpha, with failure probability beta, between "
+        "rules take until they know a mean within a factor 1 ± alpha, with failure probability beta, between "
         "Theorem 3.3's bound and the least possible (docs/theory.md). Samples are -1 or 1, the paper's hard case, or "
-        "clicks.",
+        "clicks. Two rules are our own: DP-NAS by releases, and DP-Bernstein, which follows the variance and which the "
+        "paper leaves open (docs/proofs).",
     ),
 }
 
@@ -91,7 +93,7 @@ def steps(evaluation: Evaluation, study: StoppingStudy) -> int:
     pairs = -(-len(evaluation.epsilons) // 2)
     curves = 2 * len(evaluation.instances) * (1 + (pairs if several else 0))
     sweeps = len({arms for arms, _ in evaluation.sweeps()})
-    league, stopping, tables_and_page = 1, 3 + len(study.kinds), 2
+    league, stopping, tables_and_page = 1, 4 + len(study.kinds), 2
     return curves + len(evaluation.arms) + 1 + several + sweeps + league + stopping + tables_and_page
 
 
@@ -170,6 +172,9 @@ def render(found: Reproduced, pictures: list[Picture], images: dict[str, str], s
             "Stopping rules": stopping_headlines(found.stopping),
         },
         standings={title: standings(found.league.rows, kind) for kind, title in TITLES.items()},
+        laws=found.stopping.law_rows,
+        law_rules={rule: SHORT_NAMES[rule] for rule in found.stopping.study.laws.rules},
+        law_runs=found.stopping.study.laws.runs,
         claim=claim_tables(paper),
         constants=constants_table(paper),
         schedule=schedule(paper.evaluation),
@@ -345,7 +350,7 @@ def parameters(reproduced: Reproduced, seconds: float) -> dict[str, str]:
         "settings simulated": f"{len(found.results):,}",
         "pulls simulated": f"{sum(one.setting.horizon * len(one.final) for one in found.results):.3g}",
         "settings of the league": f"{len(league.results):,}, of {league.study.runs} runs (quick policies, five arms: "
-        f"{league.study.many_runs:,}; slow ones: {league.study.slow_runs})",
+        f"{league.study.many_runs:,}; slow ones: {league.study.slow_runs}, with many arms {league.study.crowd_runs})",
         "settings of stopping rules": f"{len(stopping.results):,}, of {stopping.study.runs} runs "
         f"({stopping.study.failure_runs} to count failures)",
         "samples simulated": f"{sum(int(one.samples.sum()) for one in stopping.results):.3g}",

@@ -121,13 +121,24 @@ class Setting:
 
         The instance's name, the number of runs and the checkpoints are not in it.
         """
-        parts = [self.policy, [[name, repr(value)] for name, value in self.options], self.horizon]
-        text = json.dumps([*parts, [repr(arm) for arm in self.instance.rewards]])
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest([self.policy, [[name, repr(value)] for name, value in self.options], *self._world()])
+
+    @property
+    def world(self) -> str:
+        """A digest of what a policy meets: the horizon and what the arms pay. It is the same for all policies."""
+        return digest(self._world())
+
+    def _world(self) -> list[Any]:
+        return [self.horizon, [repr(arm) for arm in self.instance.rewards]]
 
     def run_seed(self, number: int) -> np.random.SeedSequence:
-        """What the randomness of run `number` comes from: nothing about workers, or about other settings."""
-        return np.random.SeedSequence([self.seed, int(self.identity[:32], 16), number])
+        """What the randomness of run `number` comes from: nothing about workers, or about what else is simulated.
+
+        Neither the policy nor its options are in it, so run `number` of every policy starts from the same seed, and
+        policies are compared on common random numbers. Objects then share the luck of each arm (see `play`). A kernel
+        draws rewards and noise from one stream, in its own order: there, little more than the start is common.
+        """
+        return np.random.SeedSequence([self.seed, int(self.world[:32], 16), number])
 
     @property
     def store_key(self) -> tuple[str, str]:
@@ -161,6 +172,11 @@ class Setting:
     def with_(self, **changes: Any) -> Self:
         """The same with some fields changed."""
         return replace(self, **changes)
+
+
+def digest(parts: list[Any]) -> str:
+    """A name for what these parts say."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def with_options(policy: str, options: Mapping[str, Any]) -> str:

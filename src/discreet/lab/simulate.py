@@ -11,6 +11,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -70,6 +71,10 @@ def play(
     Within an epoch the arms take turns. A policy that finishes early goes on with the arm that it prefers, or if it
     has released nothing with all arms in turn.
 
+    Each arm pays from a child generator of its own. So its luck does not depend on when and how often the others are
+    pulled, nor on the noise, and policies that start from the same seed share it as far as their epochs allow. Where
+    an arm's epochs are equally long, as those of step-wise policies are, it pays the very same.
+
     >>> from discreet import DPSuccessiveElimination, SimulatedNoise
     >>> from discreet.lab import instance
     >>> policy = DPSuccessiveElimination(range(5), epsilon=0.25, horizon=5e7, noise=SimulatedNoise(seed=1))
@@ -81,17 +86,14 @@ def play(
     end = horizon if horizon is not None else (math.inf if own is None else own)
     for pays in on.rewards:
         pays.check(policy.grid)
-    draw = {arm: pays._total for arm, pays in zip(policy.arms, on.rewards, strict=True)}  # checked, so without checks
+    own_luck = zip(policy.arms, on.rewards, generator.spawn(len(policy.arms)), strict=True)
+    draw = {arm: partial(pays._total, luck) for arm, pays, luck in own_luck}  # checked, so without checks
     track = Track(policy.arms, checkpoints)
     while track.time < end and (plan := policy.plan()):
         if plan.size > end - track.time:
             track.pull(plan.pulls, int(end - track.time))
             break
-        policy.close(
-            {arm: draw[arm](generator, count, policy.grid) for arm, count in plan.pulls.items()}
-            if plan.learns
-            else None
-        )
+        policy.close({arm: draw[arm](count, policy.grid) for arm, count in plan.pulls.items()} if plan.learns else None)
         track.pull(plan.pulls, plan.size)
         track.note_dropped(getattr(policy, "viable", policy.arms))
     if track.time < end < math.inf:
@@ -155,7 +157,7 @@ class Track:
 
 
 def one_run(setting: Setting, number: int) -> Run:
-    """Run `number` of a setting, played as the policy object."""
+    """Run `number` of a setting, played as the policy object: rewards, noise and its own draws have a seed each."""
     rewards, noise, own = setting.run_seed(number).spawn(3)
     policy = setting.make(SimulatedNoise(noise), int(own.generate_state(1, np.uint64)[0] >> 1))
     return play(policy, setting.instance, np.random.default_rng(rewards), setting.horizon, setting.checkpoints)
@@ -299,7 +301,8 @@ def compare(
 ) -> Results:
     """A league of policies on one instance; an option goes to each policy that has it, such as `epsilon`.
 
-    A policy may bring options of its own: `["dp-se", "dp-ucb", ("dp-ucb", {"preset": "thesis"})]`.
+    A policy may bring options of its own: `["dp-se", "dp-ucb", ("dp-ucb", {"preset": "thesis"})]`. Run i of every
+    policy starts from the same seed.
     """
     common = {
         "instance": instances.instance(instance, arms),

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.lab.stopping import StoppingRuns
 from discreet.lab.stopping_gallery import KINDS, NAMES
-from discreet.lab.stopping_study import PRIVATE, RULES, StoppingFindings, slope
+from discreet.lab.stopping_study import PLAIN, PRIVATE, RULES, StoppingFindings, slope
 from discreet.theory import two_point_lower_bound
 
 SMALL_EPSILON = 0.01
@@ -19,7 +19,7 @@ def stopping_headlines(found: StoppingFindings) -> list[str]:
     """What the stopping study found."""
     said, kinds = [], found.study.kinds
     for kind in kinds:
-        distances = {rule: found.distances(rule, kind) for rule in ("dp-exp-nas", "dp-nas", "nas", "ebstop")}
+        distances = {rule: found.distances(rule, kind) for rule in (*reversed(PRIVATE), *PLAIN)}
         parts = [
             f"{NAMES[rule]} {np.median(values):.0f} ({min(values):.0f} to {max(values):,.0f})"
             for rule, values in distances.items()
@@ -28,6 +28,7 @@ def stopping_headlines(found: StoppingFindings) -> list[str]:
             f"On {KINDS[kind]}, samples over the least possible, median and range of {len(distances['nas'])} problems "
             f"(and {len(distances['dp-nas'])} with their epsilons): {', '.join(parts)}."
         )
+    said += law_headlines(found)
     shares = found.shares_of_the_theorem()
     over = sum(share > 1 for share in shares)
     said.append(
@@ -53,6 +54,20 @@ def stopping_headlines(found: StoppingFindings) -> list[str]:
         f"the largest failure rate observed is {100 * worst:.1f} % of its beta."
     )
     return said
+
+
+def law_headlines(found: StoppingFindings) -> list[str]:
+    """What following the variance is worth."""
+    rows = found.law_rows
+    fewer = [row["fewer"]["dp-bernstein"] for row in rows]
+    rare = max(rows, key=lambda row: row["fewer"]["dp-bernstein"])
+    runs = found.study.laws.runs * len(rows)
+    return [
+        f"On samples of {len({row['law'] for row in rows})} laws, DP-Bernstein takes {min(fewer):.1f} to "
+        f"{max(fewer):.0f} times fewer samples than DP exponential NAS told R = 1; most on {rare['law']} with alpha = "
+        f"{rare['alpha']:g} and epsilon = {rare['epsilon']:g}. "
+        f"{sum(row['failures']['dp-bernstein'] for row in rows)} of its {runs:,} runs failed, where beta allows 5 %."
+    ]
 
 
 def stopping_row(one: StoppingRuns) -> dict[str, Any]:

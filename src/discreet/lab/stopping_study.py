@@ -1,16 +1,17 @@
 """The stopping rules measured against their limits: what is simulated, and how to look it up.
 
 The paper proves that DP exponential NAS is optimal up to constants, and measures nothing of it. This study counts the
-samples that four rules take, on the paper's hard case (samples of -1 and 1) and on clicks (0 and 1), against each
-parameter at a time; how often they break their promise; and what privacy costs.
+samples that its rules take, on the paper's hard case (samples of -1 and 1) and on clicks (0 and 1), against each
+parameter at a time; how often they break their promise; and what privacy costs. Two rules of our own are measured with
+them, and on samples of many laws (`stopping_laws`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from itertools import product
 from typing import Any
 
@@ -21,12 +22,13 @@ from discreet.lab.arms import Bernoulli, Discrete, Rewards
 from discreet.lab.engines import Engine
 from discreet.lab.setting import SEED
 from discreet.lab.stopping import StoppingRuns, StoppingSetting, simulate_rules
+from discreet.lab.stopping_laws import LawGrid
 from discreet.lab.store import Store
 
-PLAIN, PRIVATE = ("nas", "ebstop"), ("dp-nas", "dp-exp-nas")
+PLAIN, PRIVATE = ("nas", "ebstop"), ("dp-nas", "dp-exp-nas", "dp-nas-released", "dp-bernstein")
 RULES = (*PLAIN, *PRIVATE)
 NO_PRIVACY = 1e9
-"""An epsilon at which the noise is nothing: the exponential rule without privacy."""
+"""An epsilon at which the noise is nothing: a rule without privacy."""
 ENDS = {"signs": (-1.0, 1.0), "clicks": (0.0, 1.0)}
 """The two kinds of samples: laws on the ends of these ranges."""
 
@@ -95,11 +97,12 @@ class StoppingStudy:
     epsilons: tuple[float, ...] = spread(0.0001, 10, 16)
     betas: tuple[float, ...] = spread(0.0005, 0.05, 5)
     failure_betas: tuple[float, ...] = spread(0.004, 0.4, 5)
+    laws: LawGrid = field(default_factory=LawGrid)
 
     @classmethod
     def quick(cls, **changes: Any) -> StoppingStudy:
         """A small one: the same sweeps with few runs."""
-        return cls(**{"runs": 20, "failure_runs": 100, **changes})
+        return cls(**{"runs": 20, "failure_runs": 100, "laws": LawGrid(runs=20), **changes})
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -128,21 +131,24 @@ class StoppingStudy:
         """One rule on one problem."""
         return _setting(rule, problem, runs or self.runs, self.seed)
 
-    def without_privacy(self, kind: str) -> StoppingSetting:
-        """DP exponential NAS on the base problem, with no noise to speak of."""
-        return self.setting("dp-exp-nas", self.base.with_(kind=kind, epsilon=NO_PRIVACY))
+    def without_privacy(self, rule: str, kind: str) -> StoppingSetting:
+        """A private rule on the base problem, with no noise to speak of; for DP-NAS that is NAS."""
+        if rule == "dp-nas":
+            return self.setting("nas", self.base.with_(kind=kind))
+        return self.setting(rule, self.base.with_(kind=kind, epsilon=NO_PRIVACY))
 
     def settings(self) -> list[StoppingSetting]:
         """Everything, each once, the slowest first so that no worker waits for another at the end."""
         every = [self.setting(rule, one) for kind in ENDS for one, rule in product(self.problems(kind), RULES)]
-        every += [self.without_privacy(kind) for kind in ENDS]
+        every += [self.without_privacy(rule, kind) for rule, kind in product(PRIVATE, ENDS)]
         every += [
             self.setting(rule, one, self.failure_runs)
             for problems in self.risky().values()
             for one, rule in product(problems, RULES)
         ]
-        # EBStop looks at every sample, the exponential rule is an object, and the others skip ahead.
-        weight = {"ebstop": 1e-8, "dp-exp-nas": 1e-3}
+        every += self.laws.settings()
+        # EBStop looks at every sample, rules that test in blocks are objects, and the others skip ahead.
+        weight = {"ebstop": 1e-8, "dp-exp-nas": 1e-3, "dp-nas-released": 1e-3, "dp-bernstein": 1e-3}
         cost = {
             one: one.runs * (weight["ebstop"] / one.rewards.mean**2 / dict(one.options)["alpha"] ** 2 * 50
                              if one.rule == "ebstop" else weight.get(one.rule, 1e-4))
@@ -197,6 +203,11 @@ class StoppingFindings:
             float(self[setting].samples.mean()) / one.lower_bound(rule in PRIVATE) for setting, one in different.items()
         ]
 
+    @cached_property
+    def law_rows(self) -> list[dict[str, Any]]:
+        """Private rules on samples of many laws: a row for each law, accuracy and epsilon."""
+        return self.study.laws.rows(self.__getitem__)
+
     def guaranteed(self, kind: str) -> list[float]:
         """In each problem of one kind: Theorem 3.3's bound over the least possible number of samples."""
         return [one.upper_bound() / one.lower_bound() for one in self.study.problems(kind)]
@@ -212,10 +223,10 @@ class StoppingFindings:
     def prices(self, rule: str, kind: str) -> list[float]:
         """What privacy costs at each epsilon of the sweep: mean samples more than without it.
 
-        DP-NAS is compared with NAS, and the exponential rule with itself at an epsilon of 1e9.
+        DP-NAS is compared with NAS, and any other rule with itself at an epsilon of 1e9.
         """
         swept = self.study.swept(kind, "epsilon")
-        plain = self.of("nas", swept[0]) if rule == "dp-nas" else self[self.study.without_privacy(kind)]
+        plain = self[self.study.without_privacy(rule, kind)]
         return [float(self.of(rule, one).samples.mean() - plain.samples.mean()) for one in swept]
 
     def predicted_prices(self, kind: str) -> list[float]:

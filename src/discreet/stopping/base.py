@@ -119,10 +119,11 @@ class StoppingRule(Algorithm):
 
     def plan(self) -> int:
         """How many samples to take before the next decision; 0 when there is nothing left to take."""
-        return self._room()
+        return self.ahead
 
-    def _room(self) -> int:
-        """Samples that may be gathered before they are looked at."""
+    @property
+    def ahead(self) -> int:
+        """How many samples the next decision is away; 0 when there is none."""
         if self.finished:
             return 0
         need = self._until_test()
@@ -156,7 +157,7 @@ class StoppingRule(Algorithm):
             pending.clear()  # first: whatever happens, no sample is absorbed twice
             self._advance(batch)
 
-        want = min(self._room(), CHUNK)
+        want = min(self.ahead, CHUNK)
         try:
             for item in items:
                 if isinstance(item, list | tuple) or (hasattr(item, "__array__") and np.ndim(item) > 0):
@@ -170,7 +171,7 @@ class StoppingRule(Algorithm):
                     flush()
                 if self.finished:
                     return
-                want = min(self._room(), CHUNK)
+                want = min(self.ahead, CHUNK)
         finally:
             # Good samples before a bad one count; the stream has given them away.
             flush()

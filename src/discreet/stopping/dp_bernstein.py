@@ -43,7 +43,7 @@ class DPBernstein(ReleasedRule):
     >>> rule = DPBernstein(epsilon=1.0, alpha=0.1, beta=0.05, low=0, high=1, noise=SimulatedNoise(seed=1))
     >>> clicks = np.random.default_rng(1).random(1_000_000) < 0.01
     >>> print(rule.run(clicks.astype(float)))
-    mean 0.0100868, within 10% of the true mean with probability 0.95, from 136,144 samples (epsilon = 1, simulated)
+    mean 0.0100154, within 10% of the true mean with probability 0.95, from 148,658 samples (epsilon = 1, simulated)
     """
 
     key = "dp-bernstein"
@@ -64,7 +64,7 @@ class DPBernstein(ReleasedRule):
         epsilon_share: float = 0.1,
         beta_share: float = 0.1,
         growth: float = 1.5,
-        window: int = 5,
+        window: int | None = None,
         max_samples: int | None = None,
         clip: bool = False,
         noise: Noise | None = None,
@@ -85,7 +85,6 @@ class DPBernstein(ReleasedRule):
             noise=noise,
         )
         self._square_laplace = LaplaceMechanism(self.grid.width, self.variance_epsilon, noise)
-        self._squares: list[int] = []  # released, of the last blocks, in units of the range's square over the width
         self._square_sum = 0  # of the open block: exact and secret
         self._single: int | None = None  # the sample that waits for the other one of its pair: secret
         self._noise_radius = hoeffding_radius(0, self.window, self.mean_epsilon, self.level)
@@ -121,12 +120,12 @@ class DPBernstein(ReleasedRule):
         worst = min(max(0.5, lowest), highest)  # of the means in between, the one nearest to 1/2
         return min(by_pairs, worst * (1 - worst))
 
-    def radius_of(self, total: float, count: int) -> float:
+    def radius_of(self, total: float, squares: float, count: int, test: int) -> float:
         """Bennett's radius of a window's total, for the largest variance that the squares and the total allow."""
         mean = total / count + self.grid.floor / self.grid.width
         if self._noise_radius > self.alpha * abs(mean) * count:
             return math.inf  # the noises alone are too much
-        variance = self.variance_bound(total, sum(self._squares) / self.grid.width, count, self.tests)
+        variance = self.variance_bound(total, squares, count, test)
         return bernstein_radius(count, variance, self.window, self.mean_epsilon, self.level)
 
     # ------------------------------------------------------------------ the pairs

@@ -50,7 +50,7 @@ class ReleasedRule(StoppingRule):
         alpha: float,
         beta: float,
         growth: float,
-        window: int,
+        window: int | None,
         radius: float | None,
         low: float | None,
         high: float | None,
@@ -63,10 +63,11 @@ class ReleasedRule(StoppingRule):
         self.growth = checks.real("growth", growth)
         if not 1.05 <= self.growth <= 10:
             raise ArgumentError(f"growth must lie between 1.05 and 10, got {growth!r}")
-        self.window = checks.whole("window", window)
+        self.window = self._default_window() if window is None else checks.whole("window", window)
         self._laplace = LaplaceMechanism(self.grid.width, self.mean_epsilon, noise)
         self.noise = self._laplace.noise
         self._totals: list[int] = []  # the released totals of the last blocks, in grid units
+        self._squares: list[int] = []  # and those of squared differences, of a rule that releases them
         self._blocks = 0
         self._sum = 0  # of the open block: exact and secret
         self._ends, self.level = self._schedule()
@@ -74,8 +75,8 @@ class ReleasedRule(StoppingRule):
     # ------------------------------------------------------------------ what a rule writes
 
     @abstractmethod
-    def radius_of(self, total: float, count: int) -> float:
-        """How far the mean may lie from a window's noisy one; total and radius with samples rescaled to [0, 1]."""
+    def radius_of(self, total: float, squares: float, count: int, test: int) -> float:
+        """How far a window's noisy total may lie from its mean at a test, with samples rescaled to [0, 1]."""
 
     @property
     def mean_beta(self) -> float:
@@ -88,6 +89,13 @@ class ReleasedRule(StoppingRule):
         return self.epsilon
 
     # ------------------------------------------------------------------ blocks and windows
+
+    def _default_window(self) -> int:
+        """Five blocks where noises weigh as much as samples, and more where epsilon is large and alpha small.
+
+        A longer window leaves fewer samples out, and adds more noises. Eight blocks leave hardly any out.
+        """
+        return min(8, 5 + round(math.log(max(1.0, self.epsilon / self.alpha)) / (2 * math.log(self.growth))))
 
     def _schedule(self) -> tuple[tuple[int, ...], float]:
         """The ends of all blocks, and the level.
@@ -150,12 +158,41 @@ class ReleasedRule(StoppingRule):
         self._ledger.append(Release(self._blocks + 1, what, spans, value, units, scale, epsilon, self.simulated))
 
     def _test(self) -> None:
-        count, units = self.samples - self._ends[self._blocks - self.window], sum(self._totals)
-        mean = self.grid.mean(units, count)
-        radius = self.radius_of(units / self.grid.width, count) / count * self.grid.width * self.grid.step
-        if radius <= self.alpha * abs(mean):
-            self._halted = True
-            self._estimate = math.copysign(abs(mean) - self.alpha * radius, mean)
+        count, width = self.samples - self._ends[self._blocks - self.window], self.grid.width
+        answer = self._answer(sum(self._totals) / width, sum(self._squares) / width, count, self.tests)
+        if answer is not None:
+            self._halted, self._estimate = True, answer
+
+    def _answer(self, total: float, squares: float, count: int, test: int) -> float | None:
+        """What a test says about the mean; None if it does not know it well enough."""
+        mean = self.grid.mean(total * self.grid.width, count)
+        radius = self.radius_of(total, squares, count, test) / count * self.grid.width * self.grid.step
+        return math.copysign(abs(mean) - self.alpha * radius, mean) if radius <= self.alpha * abs(mean) else None
+
+    def forecast(self, mean: float, variance: float | None = None) -> int | None:
+        """About how many samples it takes if they have this mean and variance; None if it never halts.
+
+        It is where the rule halts when each release is what it is on average. Without a variance it is for samples
+        at the ends of the range, whose variance is the largest.
+
+        >>> from discreet import DPBernstein
+        >>> rule = DPBernstein(epsilon=1.0, alpha=0.1, beta=0.05, low=0, high=1)
+        >>> rule.forecast(0.01), rule.forecast(0.5), rule.forecast(0.5, variance=0.001), rule.forecast(0.0)
+        (148658, 1140, 1140, None)
+        """
+        low, width = self.grid.low, self.grid.high - self.grid.low
+        place = (checks.real("mean", mean) - low) / width
+        if not 0 <= place <= 1:
+            raise ArgumentError(f"mean must lie in [{low}, {self.grid.high}], got {mean!r}")
+        largest = place * (1 - place)
+        spread = largest if variance is None else checks.real("variance", variance) / width**2
+        if not 0 <= spread <= largest * (1 + 1e-9):
+            raise ArgumentError(f"variance must lie in [0, {largest * width**2:g}] for this mean, got {variance!r}")
+        for test, (first, last) in enumerate(zip(self._ends, self._ends[self.window :], strict=False), 1):
+            count = last - first
+            if self._answer(place * count, spread * count, count, test) is not None:
+                return last
+        return None
 
     def _progress(self) -> dict[str, Any]:
         laplace = self._laplace._state()
@@ -173,7 +210,7 @@ def block_ends(growth: float, window: int, first_window: int) -> tuple[int, ...]
     >>> block_ends(2.0, 2, 64)[:6]
     (0, 22, 64, 150, 320, 662)
     """
-    shortest = 4 * (growth**window - 1) / (growth - 1)  # or blocks would be shorter than two pairs
+    shortest = 2 * (growth**window - 1) / (growth - 1)  # or the first blocks would be shorter than a pair
     unit = max(first_window, _LEAST, shortest) / (growth**window - 1)
     most = math.log(_MOST / unit) / math.log(growth)
     return tuple(2 * math.ceil(unit * (growth**block - 1) / 2) for block in range(max(int(most), window + 1) + 1))

@@ -1,17 +1,15 @@
 """`python -m discreet.lab.kernels`: compile the kernels now, so that no simulation waits for it later."""
 
-import numpy as np
+from typing import Any
 
-from discreet.lab import StoppingSetting
-from discreet.lab.kernels import dp_ucb, imed, kl_ucb, thompson_sampling, ucb
-from discreet.lab.kernels.randomness import fresh_state
+from discreet.lab import StoppingSetting, simulate
+from discreet.lab.fast import KERNELED
+from discreet.lab.setting import accepts
 from discreet.lab.stopping import run_rule
 
 if __name__ == "__main__":
-    job = np.array([0.6, 0.4]), 1000, fresh_state(0), np.array([1000])
-    for kernel in (ucb, imed, thompson_sampling):
-        kernel.skip_ahead(*job)
-    kl_ucb.skip_ahead(*job, 0.0)
-    dp_ucb.skip_ahead(*job, 1.0, 1.0, 0.0)
+    for policy in KERNELED:
+        given: dict[str, Any] = {"epsilon": 1.0} if accepts(policy.key, "epsilon") else {}
+        simulate(policy.key, [0.6, 0.4], horizon=1000, runs=1, **given)
     for rule, epsilon in (("nas", None), ("dp-nas", 1.0), ("ebstop", None)):
         run_rule(StoppingSetting.of(rule, 0.5, runs=1, alpha=0.5, beta=0.1, epsilon=epsilon))

@@ -14,12 +14,26 @@ from discreet.bandits import (
     UCB,
     AdaPKLUCB,
     AdaPUCB,
+    AnytimeLazyUCB,
     DPChernoffIMED,
+    DPHybridUCB,
+    DPPairedIMED,
     LazyDPTS,
     Policy,
     ThompsonSampling,
 )
-from discreet.lab.kernels import batched, dp_ucb, imed, kl_ucb, lazy_dp_ts, thompson_sampling, ucb
+from discreet.lab.kernels import (
+    batched,
+    dp_ucb,
+    hybrid_ucb,
+    imed,
+    kl_ucb,
+    lazy_dp_ts,
+    lazy_ucb,
+    paired,
+    thompson_sampling,
+    ucb,
+)
 
 Play = Callable[[Any, int, Any, Any], Any]
 """From the arms' means, the horizon, a generator state and checkpoints to the counts of pulls."""
@@ -31,15 +45,32 @@ def by_batches(policy: Any) -> Play:
     return lambda *job: batched.play(rule, *job)
 
 
+def by_pairs(policy: Any) -> Play:
+    """DP-Paired-IMED."""
+    rule = paired.rule_of(policy)
+    return lambda *job: paired.play(rule, *job)
+
+
 def by_dp_ucb(policy: Any) -> Play:
     """DP-UCB."""
     constants, play = dp_ucb.constants(policy), dp_ucb.skip_ahead  # type: Any, Any
     return lambda *job: play(*job, *constants)
 
 
+def by_hybrid_ucb(policy: Any) -> Play:
+    """DP-UCB on hybrid counters."""
+    play: Any = hybrid_ucb.skip_ahead
+    return lambda *job: play(*job, policy.epsilon)
+
+
 def by_lazy_dp_ts(policy: Any) -> Play:
     """Lazy-DP-TS."""
     return lambda *job: lazy_dp_ts.skip_ahead(*job, policy.epsilon)
+
+
+def by_lazy_ucb(policy: Any) -> Play:
+    """Lazy-UCB."""
+    return lambda *job: lazy_ucb.skip_ahead(*job, policy.epsilon)
 
 
 def by_kl_ucb(policy: Any) -> Play:
@@ -54,6 +85,9 @@ KERNELS: dict[type[Policy], Callable[[Any], Play]] = {
     IMED: lambda _: imed.skip_ahead,
     ThompsonSampling: lambda _: thompson_sampling.skip_ahead,
     DPUCB: by_dp_ucb,
+    DPHybridUCB: by_hybrid_ucb,
     LazyDPTS: by_lazy_dp_ts,
+    AnytimeLazyUCB: by_lazy_ucb,
+    DPPairedIMED: by_pairs,
     **dict.fromkeys((AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, DPChernoffIMED), by_batches),
 }

@@ -2,8 +2,7 @@
 
 Arm j has the released mean m_j of its last whole block of n_j rewards, and at step t the posterior
 Beta(mu n + 1, (1 - mu) n + 1), mu = m + 3 ln(t)/(epsilon n) moved into [0, 1]. Both kernels give how often each arm was
-pulled by each checkpoint. A block's rewards decide nothing before it is full, so they are one binomial then. Noise is a
-continuous Laplace: the object's lies on a grid a millionth of a reward wide, which is nothing beside it.
+pulled by each checkpoint.
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
@@ -22,9 +21,10 @@ from discreet.lab.kernels.beta import (
     lowest_centre,
     slope,
 )
+from discreet.lab.kernels.blocks import fill
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import note
-from discreet.lab.kernels.randomness import beta, binomial, laplace, uniform
+from discreet.lab.kernels.randomness import beta, uniform
 
 _SMALLEST_WINDOW = 64  # steps for which posteriors are bounded at a time
 _BURST = 32  # steps one by one before the next try to skip
@@ -50,18 +50,6 @@ def draw_all(state, means, sizes, epsilon, step):
         if x > best:
             best, found = x, arm
     return found
-
-
-@compiled
-def fill(state, chances, means, sizes, missing, epsilon, arm, count):
-    """Put so many rewards into an arm's block; whether it is full, and then released."""
-    missing[arm] -= count
-    if missing[arm]:
-        return False
-    size = max(1, 2 * sizes[arm])
-    means[arm] = (binomial(state, size, chances[arm]) + laplace(state, 1 / epsilon)) / size
-    sizes[arm], missing[arm] = size, 2 * size
-    return True
 
 
 @compiled

@@ -1,0 +1,104 @@
+"""Private stopping rules on samples of many laws: what following the variance is worth, and whether promises hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from discreet.lab.arms import Rewards
+from discreet.lab.instances import as_rewards
+from discreet.lab.setting import SEED
+from discreet.lab.stopping import StoppingRuns, StoppingSetting, two_values
+from discreet.theory import two_point_lower_bound
+
+PAPER = "dp-exp-nas"
+"""The rule that others are compared with: the paper's best, told R = 1 as in the paper."""
+LAWS: dict[str, float | str] = {
+    "signs": "discrete(-1:7, 1:13)",
+    "coin 50 %": 0.5,
+    "coin 10 %": 0.1,
+    "coin 1 %": 0.01,
+    "coin 99 %": 0.99,
+    "uniform": "uniform(0, 1)",
+    "narrow beta": "beta(20, 20)",
+    "rare jumps": "discrete(0.05:199, 1:1)",
+}
+"""The last one is hard for a rule that learns the variance: nearly all samples are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Samples of one law, and what is wanted of their mean."""
+
+    law: str
+    alpha: float
+    epsilon: float
+    beta: float = 0.05
+
+    @property
+    def rewards(self) -> Rewards:
+        """What the samples are drawn from."""
+        return as_rewards(LAWS[self.law])
+
+    def lower_bound(self) -> float | None:
+        """The least expected number of samples of a private rule, where it is known: for samples of two values."""
+        values = two_values(self.rewards)
+        if values is None or values[0] > 0:  # a rule is told a range that begins at 0
+            return None
+        ends = {"low": values[0], "high": values[1]}
+        return float(two_point_lower_bound(self.rewards.mean, self.alpha, self.beta, self.epsilon, **ends))
+
+
+@dataclass(frozen=True, slots=True)
+class LawGrid:
+    """Rules on every law, with two accuracies and two epsilons."""
+
+    runs: int = 200
+    seed: int = SEED
+    rules: tuple[str, ...] = (PAPER, "dp-nas-released", "dp-bernstein")
+    alphas: tuple[float, ...] = (0.1, 0.5)
+    epsilons: tuple[float, ...] = (0.1, 1.0)
+
+    def cells(self) -> list[Cell]:
+        """What is asked."""
+        return [Cell(law, alpha, epsilon) for law, alpha, epsilon in product(LAWS, self.alphas, self.epsilons)]
+
+    def setting(self, rule: str, cell: Cell) -> StoppingSetting:
+        """One rule in one cell."""
+        return _setting(rule, cell, self.runs, self.seed)
+
+    def settings(self) -> list[StoppingSetting]:
+        """Everything."""
+        return [self.setting(rule, cell) for cell, rule in product(self.cells(), self.rules)]
+
+    def rows(self, find: Callable[[StoppingSetting], StoppingRuns]) -> list[dict[str, Any]]:
+        """A row for each cell: medians of samples by rule, ratios, failures."""
+        return [self._row(cell, {rule: find(self.setting(rule, cell)) for rule in self.rules}) for cell in self.cells()]
+
+    def _row(self, cell: Cell, found: dict[str, StoppingRuns]) -> dict[str, Any]:
+        medians = {rule: float(np.median(one.samples)) for rule, one in found.items()}
+        least = cell.lower_bound()
+        return {
+            "law": cell.law,
+            "alpha": cell.alpha,
+            "epsilon": cell.epsilon,
+            "medians": medians,
+            "fewer": {rule: medians[PAPER] / median for rule, median in medians.items()},
+            "failures": {rule: int(one.failed.sum()) for rule, one in found.items()},
+            "unfinished": {rule: int(one.unfinished.sum()) for rule, one in found.items()},
+            "over_bound": {rule: float(one.samples.mean()) / least if least else None for rule, one in found.items()},
+        }
+
+
+@cache
+def _setting(rule: str, cell: Cell, runs: int, seed: int) -> StoppingSetting:
+    rewards = cell.rewards
+    ends = {"radius": 1.0} if rule == PAPER else {"low": min(rewards.low, 0.0), "high": rewards.high}
+    return StoppingSetting.of(
+        rule, rewards, runs=runs, seed=seed, alpha=cell.alpha, beta=cell.beta, epsilon=cell.epsilon, **ends
+    )

@@ -44,12 +44,48 @@ class Chatty(discreet.DPExponentialNAS):
         super()._finish()
 
 
+class BlockMean(discreet.StoppingRule):
+    """Halts after n samples with a noisy mean; it does not take totals."""
+
+    key = "test-block-mean"
+    privacy_reason = "one noisy total"
+
+    def __init__(self, *, epsilon, n=20, alpha=0.5, beta=0.5, low=0.0, high=1.0, noise=None):
+        super().__init__(alpha=alpha, beta=beta, low=low, high=high)
+        self.epsilon, self.n, self._sum = epsilon, n, 0
+        self._laplace = discreet.LaplaceMechanism(self.grid.width, epsilon, noise)
+        self.noise = self._laplace.noise
+
+    def _until_test(self):
+        return self.n - self.samples
+
+    def _absorb(self, units):
+        taken = units[: self._until_test()]
+        self._sum += int(taken.sum())
+        self.samples += taken.size
+        if self.samples == self.n:
+            released = self._laplace.release(self._sum)
+            self._halted, self._estimate = True, self.grid.mean(released, self.n)
+            spans = ((None, 1, self.n),)
+            self._ledger.append(discreet.Release(1, "total", spans, None, released, 1.0, self.epsilon, self.simulated))
+
+    def _progress(self):
+        return {"sum": self._sum, "laplace": self._laplace._state()}
+
+    def _restore(self, progress):
+        self._sum = progress["sum"]
+        self._laplace._restore(progress["laplace"])
+
+
+OWN = (ExploreThenCommit, Bare, Chatty, BlockMean)
+
+
 @pytest.fixture
 def own():
-    for kind in (ExploreThenCommit, Bare, Chatty):
+    for kind in OWN:
         discreet.register(kind)
     yield
-    for kind in (ExploreThenCommit, Bare, Chatty):
+    for kind in OWN:
         POLICIES.pop(kind.key, None)
         RULES.pop(kind.key, None)
 
@@ -181,7 +217,7 @@ def test_policies_are_played_in_three_ways_and_so_are_rules():
 def test_noise_is_private_and_results_say_what_they_are():
     found, skipped = discreet.audit("laplace", "ucb", samples=2000, epsilon=2.0)
     assert 1.0 < found.epsilon <= 2.0 == found.claimed
-    assert (found.samples, found.error, found.violated, skipped.private) == (4000, 1e-6, False, False)
+    assert (found.samples, found.error, found.violated, skipped.private) == (8000, 1e-6, False, False)
     assert str(found).startswith("laplace: epsilon is at least 1.")
     assert str(skipped) == "ucb: not private: nothing to audit"
     assert not discreet.make_policy("dp-imed", ["A", "B"], epsilon=1.0).simulated
@@ -199,6 +235,11 @@ def test_a_policy_of_ones_own_is_audited(own):
 def test_a_rule_of_ones_own_is_audited(own):
     (found,) = discreet.audit("test-chatty", samples=FEW)
     assert found.violated
+    (found,) = discreet.audit("test-block-mean", samples=1500)
+    assert 0.2 < found.epsilon <= 1.0
+    assert [finding.pair for finding in found.findings] == [
+        "the first sample, as a stream", "a later sample, as a stream, saved and loaded",
+    ]  # fmt: skip
 
 
 def test_seconds_decide_how_many_runs_there_are():

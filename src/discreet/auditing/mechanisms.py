@@ -54,7 +54,7 @@ ALL, HALF = WIDTH, WIDTH // 2
 
 # name: the mechanism, and pairs of neighbouring inputs with what is special about them
 MECHANISMS: dict[str, tuple[Release, dict[str, tuple[list[int], list[int]]]]] = {
-    "laplace": (laplace, {"one value of two": ([HALF, 0], [HALF, ALL])}),
+    "laplace": (laplace, {"the first of two values": ([0, HALF], [ALL, HALF]), "the second": ([HALF, 0], [HALF, ALL])}),
     "above-threshold": (
         above_threshold,
         {

@@ -381,6 +381,7 @@ def test_every_private_algorithm_has_a_mutant_that_its_case_catches(name):
 @pytest.mark.parametrize("kind", mechanisms.__all__)
 def test_every_mechanism_has_an_exact_case(kind):
     if isinstance(getattr(mechanisms, kind), type) and kind not in ("Counter", "Node"):  # what two of them share
+        assert kind in MECHANISM_CASES, f"add a case for {kind} to CASES, and its name to MECHANISM_CASES"
         assert any(covers(case, MECHANISM_CASES[kind]) for case in CASES)
 
 

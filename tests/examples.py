@@ -2,12 +2,16 @@
 
 import inspect
 
+import numpy as np
+
 import discreet
 
 OPTIONS = {"epsilon": 1.0, "horizon": 200_000, "beta": 0.1, "max_pulls": 200_000, "seed": 1}
 # A decision a pull: short horizons keep their tests quick.
 STEPWISE = ("ucb", "kl-ucb", "imed", "ts", "dp-ucb", "dp-ucb-hybrid")
 EASY = (0.95, 0.05)
+# Rules that refuse samples below 0, and with them a radius.
+ONE_SIDED = ("dp-nas-one-sided",)
 
 
 def policy(name, arms=("A", "B"), noise=None, **options):
@@ -37,6 +41,13 @@ def rule(name, noise=None, **options):
     if "radius" in options:
         del chosen["low"], chosen["high"]
     return discreet.make_rule(name, **{**chosen, **options})
+
+
+def hopeless(name):
+    """A range, and samples of it with a mean of 0."""
+    if name in ONE_SIDED:
+        return {"low": 0.0, "high": 1.0}, np.zeros(20_000)
+    return {"radius": 1.0}, np.tile([1.0, -1.0], 10_000)
 
 
 def fill(plan, width, means=EASY, arms=("A", "B")):

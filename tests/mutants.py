@@ -74,9 +74,9 @@ def planted(one):
     exact=[
         "dp-nas-released, first block", "dp-bernstein, first block", "dp-se", "dp-bai", "tree",
         "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch", "dp-chernoff-imed, first batch",
-        "lazy-ucb, first block",
+        "lazy-ucb, first block", "dp-se-sharp", "prefix sums, after a no",
     ],
-    audit=["dp-se", "dp-imed", "lazy-ucb"],
+    audit=["dp-se", "dp-se-sharp", "dp-imed", "lazy-ucb"],
 )  # fmt: skip
 def one_noise_for_all_arms(patch):
     """One Laplace scalar is added to all totals, so that their differences are exact."""
@@ -211,7 +211,7 @@ def no_threshold_noise(patch):
     patch.setattr(AboveThreshold, "__init__", init)
 
 
-@mutant(exact=["sparse vector", "dp-se", "dp-exp-nas"], audit=["dp-exp-nas"])
+@mutant(exact=["sparse vector", "dp-se", "dp-exp-nas", "prefix sums, after a no"], audit=["dp-exp-nas"])
 def no_query_noise(patch):
     """AboveThreshold perturbs the threshold only, and releases are bare."""
     patch.setattr(Reserve, "take", lambda self: 0)
@@ -267,14 +267,15 @@ def tells_the_noisy_query(patch):
 @mutant(
     exact=[
         "laplace", "sparse vector", "tree", "dp-se", "dp-bai", "dp-ucb", "dp-se-modified", "dp-se-svt", "dp-exp-nas",
-        "dp-nas", "dp-nas-released, second block", "dp-bernstein, halting",
+        "dp-nas", "dp-nas-released, second block", "dp-bernstein, halting", "dp-se-sharp", "dp-bai-sharp",
+        "prefix sums, no yes", "prefix sums, first test", "dp-nas-one-sided",
     ],
     audit=["laplace", "binary-tree", "hybrid-counter", "dp-se", "dp-imed", "dp-nas-released"],
     scales=["dp-nas", "dp-exp-nas", "dp-se", "dp-se-svt", "dp-ucb", "dp-ucb-hybrid", "lazy-ucb", "guess-and-double"],
 )  # fmt: skip
 def halved_sensitivity(patch):
     """The scale is computed for half of what one reward can change."""
-    for module in ("laplace", "above_threshold", "binary_tree", "hybrid"):
+    for module in ("laplace", "above_threshold", "prefix_above_threshold", "binary_tree", "hybrid"):
         patch.setattr(f"discreet.mechanisms.{module}.scale_for", lambda d, epsilon: scale_for(d, epsilon) / 2)
 
 
@@ -294,6 +295,7 @@ def sensitivity_of_one_step(patch):
         "dp-chernoff-imed, second batch", "dp-paired-imed", "dp-se", "dp-bai", "dp-nas", "dp-exp-nas", "dp-se-svt",
         "dp-se-modified", "dp-nas-released, halting", "dp-bernstein, second block",
         "lazy-ucb, a block of several epochs", "lazy-dp-ts, second block", "guess-and-double, batches",
+        "dp-se-sharp, second of two epochs", "dp-nas-one-sided",
     ],
     audit=["laplace", "adap-klucb", "dp-klucb", "lazy-ucb", "guess-and-double"],
     scales=["dp-nas", "dp-se-svt", "dp-bai"],
@@ -440,14 +442,82 @@ def phases_double_epsilon(patch):
     patch.setattr(discreet.GuessAndDouble, "_start_phase", start)
 
 
-@mutant(exact=["dp-se, first of two epochs"], audit=["dp-se"])
+@mutant(exact=["dp-se, first of two epochs", "dp-se-sharp, first of two epochs"], audit=["dp-se", "dp-se-sharp"])
 def elimination_never_forgets(patch):
     """An epoch's total has all epochs before in it."""
-    honest = DPSuccessiveElimination._close
+    for kind in (DPSuccessiveElimination, discreet.DPSharpElimination):
+
+        def close(self, totals, honest=kind._close):
+            past = self.__dict__.setdefault("_past", Counter())
+            past.update(totals)
+            honest(self, {number: past[number] for number in totals})
+
+        patch.setattr(kind, "_close", close)
+
+
+@mutant(exact=["dp-se-sharp, first of two epochs", "dp-se-sharp, second of two epochs"], audit=["dp-se"])
+def noise_of_an_arm_for_ever(patch):
+    """An arm keeps its first noise, so that the difference of two of its releases is exact."""
+
+    def take(self):
+        self.prepare(2)  # two arms take turns
+        self._ready.append(self._ready.pop(0))
+        return self._ready[-1]
+
+    patch.setattr(Reserve, "take", take)
+
+
+@mutant(exact=["dp-se-sharp"], audit=["dp-se-sharp"])
+def drops_by_exact_totals(patch):
+    """The test looks at the exact totals, and only what is published has noise."""
+    honest = discreet.DPSharpElimination._close
 
     def close(self, totals):
-        past = self.__dict__.setdefault("_past", Counter())
-        past.update(totals)
-        honest(self, {number: past[number] for number in totals})
+        honest(self, totals)
+        best = max(totals.values())
+        self._viable = [arm for arm, total in totals.items() if not self.is_behind(self.epoch, best - total, total)]
 
-    patch.setattr(DPSuccessiveElimination, "_close", close)
+    patch.setattr(discreet.DPSharpElimination, "_close", close)
+
+
+# ---------------------------------------------------------------------- sums of one stream, tested from one side
+
+
+@mutant(
+    exact=[
+        "prefix sums, no yes", "prefix sums, first test", "prefix sums, second test", "dp-nas-one-sided",
+        "dp-nas-one-sided, second test",
+    ],
+    scales=["dp-nas-one-sided"],
+)  # fmt: skip
+def prefix_noise_a_fifth_smaller(patch):
+    """The noises of the test of prefix sums are 0.8 times what the proof asks for."""
+    patch.setattr("discreet.mechanisms.prefix_above_threshold.scale_for", lambda d, e: 0.8 * scale_for(d, e))
+
+
+@mutant(exact=["prefix sums, long", "dp-nas-one-sided, at the limit"])
+def no_prefix_threshold_noise(patch):
+    """Prefix sums are compared with the bare threshold."""
+    honest = discreet.PrefixSumAboveThreshold.__init__
+
+    def init(self, sensitivity, epsilon, noise=None):
+        honest(self, sensitivity, epsilon, noise)
+        self._threshold_noise = 0
+
+    patch.setattr(discreet.PrefixSumAboveThreshold, "__init__", init)
+
+
+@mutant(exact=["prefix sums, second test"])
+def two_sided_prefix_sums(patch):
+    """Tests how far the sum is from two a test, on either side: so does |sum| where items may be negative."""
+    honest = discreet.PrefixSumAboveThreshold.test
+
+    def test(self, threshold):
+        exact, drift = self._sum, 2 * self.tests
+        self._sum = abs(exact - drift)
+        try:
+            return honest(self, threshold)
+        finally:
+            self._sum = exact
+
+    patch.setattr(discreet.PrefixSumAboveThreshold, "test", test)

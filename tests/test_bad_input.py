@@ -31,12 +31,21 @@ HUGE = 10**400
         (lambda: examples.policy("dp-ucb", gamma=2), "gamma must lie strictly between 0 and 1, got 2"),
         (lambda: examples.policy("dp-ucb", relaxation=-1), "relaxation must not be negative, got -1"),
         (lambda: examples.policy("dp-bai", max_pulls=1), "max_pulls must be at least 2, got 1"),
+        (lambda: examples.policy("dp-bai-sharp", max_pulls=1), "max_pulls must be at least 2, got 1"),
+        (lambda: examples.policy("dp-se-sharp", horizon=None, beta=None), "give a horizon .* or beta; got neither"),
+        (lambda: examples.policy("dp-se-sharp", growth=1.0), "growth must be above 1, since epochs must grow"),
+        (lambda: examples.policy("dp-bai-sharp", growth=1e9), "growth must be above 1.* and at most 100, got 10000000"),
+        (lambda: examples.policy("dp-se-sharp", growth=math.nan), "growth must be a finite number, got nan"),
+        (lambda: examples.policy("dp-se-sharp", window=0), "window must be at least 1, got 0"),
+        (lambda: examples.policy("dp-se-sharp", window=2.5), "window must be a whole number, got 2.5"),
         (lambda: discreet.make_policy(["x"], ["A", "B"]), "policy must be one of"),
         (lambda: discreet.make_policy("dp-se", ["A", "B"], horizon=10), "dp-se needs the option 'epsilon'"),
         (lambda: discreet.make_policy("ucb", ["A", "B"], epsilon=1), "ucb has no option 'epsilon'; its options are"),
         (lambda: discreet.make_rule("nope", alpha=0.1), "rule must be one of dp-bernstein, dp-exp-nas, .*, got 'nope'"),
         (lambda: examples.rule("nas", max_samples=0), "max_samples must be at least 1, got 0"),
         (lambda: examples.rule("nas", radius=1, low=0), "give radius, or low and high, not both"),
+        (lambda: examples.rule("dp-nas-one-sided", low=-1), "low must be at least 0 .* low=-1.0; use dp-exp-nas"),
+        (lambda: discreet.PrefixSumAboveThreshold(0, 1.0), "sensitivity must be at least 1, got 0"),
         (lambda: discreet.NAS(alpha=0.1, beta=0.1), "give the samples' range as radius, or as low and high"),
         (lambda: discreet.register(int), "register takes a subclass of Policy or StoppingRule, got <class 'int'>"),
         (lambda: discreet.register(discreet.Policy), "Policy needs a class attribute key"),
@@ -62,7 +71,10 @@ def test_the_message_names_the_argument_the_value_and_the_remedy(make, message):
 @pytest.mark.parametrize("name", sorted(discreet.POLICIES))
 def test_tiny_betas_and_large_epsilons_are_only_numbers(name):
     for options in ({"beta": 1e-308}, {"epsilon": 1e6}, {"epsilon": 1e-6}):
-        known = {"beta": ("dp-se", "dp-bai", "se", "dp-se-svt", "dp-se-modified"), "epsilon": discreet.POLICIES}
+        known = {
+            "beta": [key for key in discreet.POLICIES if "se" in key or "bai" in key],
+            "epsilon": discreet.POLICIES,
+        }
         (option,) = options
         if name in known[option] and (option != "epsilon" or examples.is_private(name)):
             plan = examples.policy(name, noise=SimulatedNoise(0), **options).plan()

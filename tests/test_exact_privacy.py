@@ -4,10 +4,12 @@ Each check runs the real object on every combination of small noises. The same c
 objects with a planted bug (tests/mutants.py), and must fail.
 """
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 import discreet
 from discreet import (
@@ -17,6 +19,7 @@ from discreet import (
     FinishedError,
     HybridCounter,
     LaplaceMechanism,
+    PrefixSumAboveThreshold,
     mechanisms,
 )
 from discreet.testing import ScriptedNoise, coarse_grid, worst_loss
@@ -60,6 +63,20 @@ def sparse(queries, epsilon=EPSILON):
     return run
 
 
+def prefix(bits, thresholds, kind=PrefixSumAboveThreshold):
+    """The first test that says yes, of one after each bit."""
+
+    def run(noise):
+        mechanism = kind(1, EPSILON, noise)
+        for k, (bit, threshold) in enumerate(zip(bits, thresholds, strict=True)):
+            mechanism.add(bit)
+            if mechanism.test(threshold):
+                return k
+        return None
+
+    return run
+
+
 def counter(kind, bits):
     def run(noise):
         made = kind(noise)
@@ -86,6 +103,23 @@ def dp_se(first, second=None, name="dp-se"):
             policy.plan()
             policy.close(dict(zip("AB", totals, strict=True)))
         return tuple(entry.units for entry in policy.ledger), policy.viable, policy.best_arm
+
+    return run
+
+
+def sharp(*epochs, name="dp-se-sharp"):
+    """What the elimination with sharp constants releases and decides, and how often it then pulls the arms."""
+
+    def run(noise):
+        with coarse_grid():
+            policy = discreet.make_policy(name, ["A", "B"], epsilon=EPSILON, beta=0.5, window=2, noise=noise)
+        for totals in epochs:
+            if policy.settled:
+                break
+            policy.plan()
+            policy.close(dict(zip("AB", totals, strict=True)))
+        plan = policy.plan()
+        return tuple(entry.units for entry in policy.ledger), policy.viable, tuple(plan.pulls.items()) if plan else ()
 
     return run
 
@@ -247,6 +281,11 @@ CASES = {
     "sparse vector, long": (sparse([1, 1, 1, 1]), sparse([2, 2, 2, 2]), EPSILON, 3, 2, False),
     "sparse vector, back and forth": (sparse([0, 0, 0, 2]), sparse([1, 1, 1, 1]), EPSILON, 2, 2, False),
     "sparse vector, no and yes": (sparse([1, 0, 1, 0], LARGE), sparse([2, -1, 2, -1], LARGE), LARGE, 1, 2, False),
+    "prefix sums, no yes": (prefix([0], [0]), prefix([1], [0]), EPSILON, 8, 1, True),
+    "prefix sums, first test": (prefix([0], [2]), prefix([1], [2]), EPSILON, 8, 1, True),
+    "prefix sums, second test": (prefix([0, 1], [0, 1]), prefix([1, 1], [0, 1]), EPSILON, 6, 1, False),
+    "prefix sums, after a no": (prefix([0, 0], [0, 0]), prefix([0, 1], [0, 0]), EPSILON, 6, 1, False),
+    "prefix sums, long": (prefix([1, 0, 1, 0], [2, 2, 3, 3]), prefix([1, 1, 1, 0], [2, 2, 3, 3]), EPSILON, 3, 1, False),
     "tree": (tree([0, 1, 1]), tree([1, 1, 1]), EPSILON, 3, 1, True),
     "hybrid": (hybrid([0, 1, 1, 1]), hybrid([0, 1, 0, 1]), EPSILON, 3, 1, True),
     "dp-se": (dp_se((200, 160)), dp_se((201, 160)), EPSILON, 8, 1, True),
@@ -259,6 +298,16 @@ CASES = {
     "dp-se, a tie": (dp_se((200, 200)), dp_se((200, 201)), EPSILON, 8, 1, True),
     "dp-bai": (dp_se((200, 160), name="dp-bai"), dp_se((201, 160), name="dp-bai"), EPSILON, 8, 1, True),
     "dp-imed, by tickets": (tickets(0), tickets(), EPSILON, 4, 1, True),
+    "dp-se-sharp": (sharp((10, 3)), sharp((10, 4)), EPSILON, 8, 1, True),
+    "dp-se-sharp, first of two epochs": (
+        sharp((8, 4), (4, 2)), sharp((9, 4), (4, 2)), EPSILON, 1, 1, True,
+    ),
+    "dp-se-sharp, second of two epochs": (
+        sharp((8, 4), (4, 2)), sharp((8, 4), (4, 3)), EPSILON, 1, 1, True,
+    ),
+    "dp-bai-sharp": (
+        sharp((10, 3), name="dp-bai-sharp"), sharp((10, 4), name="dp-bai-sharp"), EPSILON, 8, 1, True,
+    ),
     "dp-ucb": (
         stepwise("dp-ucb", [0, 1, 1], horizon=3), stepwise("dp-ucb", [1, 1, 1], horizon=3), EPSILON, 2, 1, False,
     ),
@@ -312,12 +361,22 @@ CASES = {
     "dp-exp-nas": (stopping("dp-exp-nas", [0, 1], 4), stopping("dp-exp-nas", [1, 1], 4), LARGE, 2, 2, False),
     "dp-nas": (stopping("dp-nas", [0], 8), stopping("dp-nas", [1], 8), LARGE, 2, 2, False),
     "dp-nas, second sample": (stopping("dp-nas", [0, 0], 4), stopping("dp-nas", [0, 1], 4), LARGE, 3, 2, False),
+    "dp-nas-one-sided": (
+        stopping("dp-nas-one-sided", [0, 0], 3), stopping("dp-nas-one-sided", [1, 0], 3), LARGE, 4, 1, True,
+    ),
+    "dp-nas-one-sided, at the limit": (
+        stopping("dp-nas-one-sided", [0], 5), stopping("dp-nas-one-sided", [1], 5), LARGE, 4, 1, False,
+    ),
+    "dp-nas-one-sided, second test": (
+        stopping("dp-nas-one-sided", [0, 0], 6), stopping("dp-nas-one-sided", [1, 0], 6), LARGE, 3, 1, False,
+    ),
 }  # fmt: skip
 
 
 MECHANISM_CASES = {
     "LaplaceMechanism": "laplace",
     "AboveThreshold": "sparse vector",
+    "PrefixSumAboveThreshold": "prefix sums",
     "BinaryTreeCounter": "tree",
     "HybridCounter": "hybrid",
 }
@@ -354,6 +413,23 @@ def test_a_block_of_several_epochs_is_one(name):
 def test_planted_bugs_are_caught(bug, case):
     with planted(bug):
         assert loss(case) > CASES[case][2] + 1e-3
+
+
+def test_prefix_sums_are_private_on_all_pairs_of_bits_at_all_thresholds_near_them():
+    """Every neighbour of every two bits; some pair spends all of epsilon."""
+    most = 0.0
+    for bits, place in itertools.product(itertools.product((0, 1), repeat=2), (0, 1)):
+        changed = [bit ^ (k == place) for k, bit in enumerate(bits)]
+        for thresholds in itertools.product((-1, 0, 1, 2), repeat=2):
+            most = max(most, worst_loss(prefix(bits, thresholds), prefix(changed, thresholds), 2, 1))
+            assert most <= EPSILON + TIGHT
+    assert most == pytest.approx(EPSILON, abs=1e-3)
+
+
+def test_prefix_sums_protect_a_changed_item_and_not_a_missing_one():
+    """Without the first of 0, 1, 0 the first sum rises and the second stays: the documented limit of the proof."""
+    whole, without = prefix([0, 1], [0, 4]), prefix([1, 0], [0, 4])
+    assert EPSILON + 1 < worst_loss(whole, without, 6, 2) <= 2 * EPSILON + TIGHT
 
 
 # ---------------------------------------------------------------------- nobody is left out
@@ -413,18 +489,29 @@ def scales_of(name):
         for _ in range(8):
             if plan := made.plan():
                 made.close({arm: count * made.grid.width for arm, count in plan.pulls.items()})
-    return {round(scale * 0.5 / made.grid.width, 9) for scale in noise.scales}
+    return {round(scale * 0.5 / made.grid.width, 5) for scale in noise.scales}
+
+
+def one_sided_scales(alpha, beta):
+    """1/x and 1/(1 - x) for the share x of epsilon that makes ln(8/beta)/x + ln(4/beta)/(alpha (1 - x)) least."""
+    tests, release = math.log(8 / beta), math.log(4 / beta) / alpha
+    share = optimize.minimize_scalar(lambda x: tests / x + release / (1 - x), bounds=(0.01, 0.99), method="bounded",
+                                     options={"xatol": 1e-12}).x  # fmt: skip
+    return {round(1 / share, 5), round(1 / (1 - share), 5)}
 
 
 SCALES = {
     "dp-nas": {6, 2},  # 3 d/(epsilon/2) for the tests, d/(epsilon/2) for the release
     "dp-exp-nas": {6, 2},
     "dp-nas-released": {1},
-    "dp-bernstein": {round(1 / 0.9, 9), 10},  # the total at nine tenths of epsilon, the squares at one
+    "dp-bernstein": {round(1 / 0.9, 5), 10},  # the total at nine tenths of epsilon, the squares at one
+    "dp-nas-one-sided": one_sided_scales(alpha=0.5, beta=0.1),
     "dp-se-svt": {6, 2},
     "dp-se-modified": {6, 2},
     "dp-se": {1},
     "dp-bai": {1},
+    "dp-se-sharp": {1},
+    "dp-bai-sharp": {1},
     "adap-ucb": {1},
     "adap-klucb": {1},
     "dp-klucb": {1},

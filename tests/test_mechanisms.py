@@ -12,6 +12,7 @@ from discreet import (
     FinishedError,
     HybridCounter,
     LaplaceMechanism,
+    PrefixSumAboveThreshold,
     SimulatedNoise,
 )
 from discreet.mechanisms import laplace_sum_radius
@@ -44,7 +45,7 @@ def test_laplace_refuses_floats_that_are_not_whole():
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "1", None, True])
-@pytest.mark.parametrize("kind", [LaplaceMechanism, AboveThreshold, HybridCounter])
+@pytest.mark.parametrize("kind", [LaplaceMechanism, AboveThreshold, PrefixSumAboveThreshold, HybridCounter])
 def test_epsilon_is_checked(kind, epsilon):
     with pytest.raises(ArgumentError, match="epsilon must be"):
         kind(1, epsilon)
@@ -92,6 +93,77 @@ def test_many_tests_at_once_equal_one_by_one(margins, seed, cut):
             break
     assert found == first
     assert fast.tests == slow.tests
+
+
+def test_prefix_sums_have_a_third_of_the_noise():
+    noise = ScriptedNoise([])
+    PrefixSumAboveThreshold(sensitivity=2, epsilon=0.5, noise=noise).test(10)
+    assert set(noise.scales) == {4.0}  # 2 / 0.5, for the threshold and for each test
+
+
+def test_prefix_sums_fold_both_noises_away_from_0():
+    # B = |-5|; N = |1|, |-2|, |-3|: yes iff sum + N >= threshold + B.
+    sparse = PrefixSumAboveThreshold(1, 1.0, ScriptedNoise([-5, 1, -2, -3]))
+    found = []
+    for total in (13, 0, 0):
+        sparse.add(total, 20)
+        found.append(sparse.test(11))
+    assert found == [False, False, True]
+
+
+def test_prefix_sums_are_rounded_against_halting_and_exact_where_floats_are_not():
+    for threshold, answer in ((10, True), (10.0, True), (10.000001, False), (11, False)):
+        sparse = PrefixSumAboveThreshold(1, 1.0, silent())
+        sparse.add(10, 10)
+        assert sparse.test(threshold) is answer
+    for threshold, answer in ((2**60 + 1, True), (2**60 + 2, False)):
+        sparse = PrefixSumAboveThreshold(1, 1.0, silent())
+        sparse.add(2**60 + 1, 2**61)
+        assert sparse.test(threshold) is answer
+
+
+def test_prefix_sums_halt_once_and_erase():
+    sparse = PrefixSumAboveThreshold(1, 1.0, ScriptedNoise([3, 4, 5]))
+    sparse.add(100, 100)
+    assert sparse.test(0)
+    for attempt in (lambda: sparse.test(0), lambda: sparse.add(1)):
+        with pytest.raises(FinishedError, match="halted"):
+            attempt()
+    assert sparse._take_sum() == 100
+    assert sparse._state() == {"sum": 0, "threshold_noise": 0, "query_noise": [], "halted": True, "tests": 1}
+
+
+@pytest.mark.parametrize("bad", [(-1, 1), (6, 1), (11, 2), (0.5, 1), (1, 0), (1, -1), (math.nan, 1), ("1", 1)])
+def test_prefix_sums_refuse_what_items_cannot_add_up_to(bad):
+    sparse = PrefixSumAboveThreshold(5, 1.0, SimulatedNoise(0))
+    sparse.add(10, 2)
+    before = sparse._state()
+    with pytest.raises(ArgumentError, match=r"total|count"):
+        sparse.add(*bad)
+    with pytest.raises(ArgumentError, match="threshold"):
+        sparse.test(math.nan)
+    assert sparse._state() == before
+
+
+@given(items, st.integers(0, 100), st.data())
+def test_prefix_sums_go_on_from_a_saved_state_with_the_same_noise(values, seed, data):
+    cut = data.draw(st.integers(0, len(values)))
+
+    def tested(sparse, values):
+        for value in values:
+            if sparse.halted:
+                break
+            sparse.add(value, 1)
+            sparse.test(100)
+        return sparse._state()
+
+    sparse = PrefixSumAboveThreshold(5, 1.0, SimulatedNoise(seed))
+    again = PrefixSumAboveThreshold(5, 1.0, SimulatedNoise(seed + 1))
+    again._restore(tested(sparse, values[:cut]))
+    if again._state()["query_noise"]:
+        assert again.scale == sparse.scale
+        first = values[cut : cut + 1]  # one noise is drawn ahead
+        assert tested(again, first)["halted"] == tested(sparse, first)["halted"]
 
 
 @given(items)

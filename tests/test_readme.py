@@ -14,7 +14,7 @@ def test_the_code_blocks_run_in_order(tmp_path, monkeypatch, capsys):
     for block in re.findall(r"```python\n(.*?)```", README, re.S):
         exec(block, namespace)
     said = capsys.readouterr().out
-    assert "within 10% of the true mean with probability 0.95, from 8,192 samples (epsilon = 1)" in said
+    assert "within 10% of the true mean with probability 0.95, from 44,044 samples (epsilon = 1)" in said
     assert "red ('red',)" in said
     assert [entry.arms for entry in namespace["released"]] == [("blue",), ("green",), ("red",)]
     assert all(abs(entry.mean - namespace["rate"][entry.arms[0]]) < 0.1 for entry in namespace["released"])

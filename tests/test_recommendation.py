@@ -26,7 +26,9 @@ def test_arms_may_be_a_number():
 
 def test_to_find_the_best_arm():
     found = recommend(3, epsilon=1.0, goal="best-arm", beta=0.01, horizon=10**6)
-    assert isinstance(found.make(SimulatedNoise(1)), discreet.DPBestArm)
+    assert isinstance(found.make(SimulatedNoise(1)), discreet.DPSharpBestArm)
+    drifting = recommend(3, epsilon=1.0, goal="best-arm", drifting=True).make(SimulatedNoise(1))
+    assert isinstance(drifting, discreet.DPBestArm)
     assert found.options == {"epsilon": 1.0, "beta": 0.01, "max_pulls": 10**6}
     assert "probability 0.99" in found.reason
 

@@ -1,6 +1,7 @@
 """The rules that release blocks: their lemma, their formulas, their kernel and their promise."""
 
 import math
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -51,6 +52,31 @@ def test_a_wrong_answer_takes_the_error_that_the_lemma_says(alpha, u, error, wid
     elif answer < (1 - alpha) * mean * (1 - 1e-9):
         assert needed["too small"] is not None
         assert off >= needed["too small"]
+
+
+@given(alpha=ALPHAS, raw=st.floats(0.0, 1000.0), shift=st.floats(-1.0, 1.0), off=st.floats(-1.0, 1.0),
+       radius=st.floats(0.01, 10.0))  # fmt: skip
+def test_an_answer_within_the_radius_is_right_for_the_mean_before_rounding(alpha, raw, shift, off, radius):
+    half_step = 1.0
+    noisy = raw + shift * half_step + off * radius
+    assume(radius + (1 + alpha) * half_step <= alpha * abs(noisy))
+    answer = math.copysign(abs(noisy) - alpha * radius, noisy)
+    assert abs(answer - raw) <= alpha * raw * (1 + 1e-9) + 1e-9
+
+
+def test_samples_that_rounding_doubles_never_halt():
+    """All samples are 0.51 steps and stored as one: an answer for the stored mean would be wrong for the true one."""
+    rule = DPBernstein(epsilon=100.0, low=0, high=1, alpha=0.5, beta=0.05)
+    assert rule.forecast(rule.grid.step) is None
+    assert rule.forecast(4 * rule.grid.step) is not None
+
+
+@given(epsilon=st.floats(1e-6, 100.0), share=st.floats(0.01, 0.99))
+def test_the_two_parts_of_epsilon_add_up_to_it_exactly(epsilon, share):
+    rule = DPBernstein(epsilon=epsilon, low=0, high=1, epsilon_share=share, **EASY)
+    assert Fraction(rule.mean_epsilon) + Fraction(rule.variance_epsilon) == Fraction(epsilon)
+    scales = rule._laplace.scale, rule._square_laplace.scale
+    assert sum(rule.grid.width / Fraction(scale) for scale in scales) <= Fraction(epsilon)
 
 
 @given(alpha=ALPHAS)
@@ -124,7 +150,8 @@ def by_hand(rule, blocks, squares):
         mean = rule.grid.low + (rule.grid.high - rule.grid.low) * total / count
         if isinstance(rule, DPBernstein):
             share = rule.beta_share * rule.beta * 5 / ((test + 4) * (test + 5)) / 3
-            e1, e2 = 0.9 * rule.epsilon, 0.1 * rule.epsilon
+            e1 = 0.9 * rule.epsilon
+            e2 = rule.epsilon - e1
             high = largest_mean(total, count, window, e1, -math.log(share))
             low = 1 - largest_mean(count - total, count, window, e1, -math.log(share))
             among = [m * (1 - m) for m in (low, high)] + ([0.25] if low <= 0.5 <= high else [])
@@ -133,7 +160,7 @@ def by_hand(rule, blocks, squares):
         else:
             radius = hoeffding_radius(count, window, rule.epsilon, rule.level) / count
         radius *= rule.grid.high - rule.grid.low
-        if radius <= alpha * abs(mean):
+        if radius + (1 + alpha) * rule.grid.step / 2 <= alpha * abs(mean):
             return ends[block], math.copysign(abs(mean) - alpha * radius, mean)
     return None
 
@@ -186,6 +213,7 @@ def test_bad_options_are_refused():
         ({"growth": "x"}, "growth"),
         ({"growth": 11}, "growth"),
         ({"window": 0}, "window"),
+        ({"window": 2000}, "window must be at most 34"),
         ({"window": 1.5}, "window"),
         ({"epsilon_share": 0}, "epsilon_share"),
         ({"epsilon_share": 1}, "epsilon_share"),

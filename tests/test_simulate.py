@@ -43,7 +43,7 @@ def needed(name):
     if name == "guess-and-double":
         return {"epsilon": 1.0, "first_guess": 256}
     options = examples.policy(name, noise=SimulatedNoise(0)).options()
-    wanted = {"epsilon": 1.0, "beta": 0.1} if name == "dp-bai" else {"epsilon": 1.0}
+    wanted = {"epsilon": 1.0, "beta": 0.1} if name in ("dp-bai", "dp-bai-sharp") else {"epsilon": 1.0}
     return {key: value for key, value in wanted.items() if key in options}
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import discreet
 from discreet.cli import main, streams
+from tests import examples
 
 UNIT = ["--low", "0", "--high", "1"]
 ROUGH = ["--alpha", "0.5", "--beta", "1e-6", *UNIT]
@@ -136,14 +137,15 @@ def test_a_mean_with_its_promise(run, file):
 
 @pytest.mark.parametrize("rule", sorted(discreet.RULES))
 def test_every_rule_keeps_its_promise(run, file, rule):
-    values = 10 * np.random.default_rng(2).beta(2, 3, 50_000) - 1  # with mean 3
+    low = 0 if rule in examples.ONE_SIDED else -1
+    values = 10 * np.random.default_rng(2).beta(2, 3, 50_000) + low  # with mean 3, or 4
     path = file("".join(f"{value:.6f}\n" for value in values))
     private = ["--epsilon", "2"] if rule.startswith("dp-") else []
-    line = [path, "--rule", rule, *private, "--alpha", "0.5", "--beta", "1e-9", "--low", "-1", "--high", "9"]
+    line = [path, "--rule", rule, *private, "--alpha", "0.5", "--beta", "1e-9", "--low", low, "--high", low + 10]
     code, out, _ = run(*line, "--json")
     found = json.loads(out)
     assert code == 0
-    assert found["estimate"] == pytest.approx(3, rel=0.5)
+    assert found["estimate"] == pytest.approx(low + 4, rel=0.5)
     assert found["samples"] < 50_000
     assert ("Not private: no noise is added." in run(*line)[1]) == (not private)
 
@@ -220,7 +222,7 @@ def test_clip(run, refused, file):
     [
         (ROUGH, "dp-bernstein is private and needs --epsilon"),
         ([*NAS, "--epsilon", "1"], "nas is not private and takes no --epsilon, got 1; private are dp-bernstein, "),
-        ([*PRIVATE, "--rule", "nope"], "rule must be one of dp-bernstein, "),
+        ([*PRIVATE, "--rule", "nope"], f"rule must be one of {', '.join(sorted(discreet.RULES))}, got 'nope'"),
         ([*PRIVATE, "--epsilon", "0"], "epsilon must be a number above 0"),
         ([*PRIVATE, "--alpha", "10"], "alpha must lie strictly between 0 and 1, got 10.0"),
         (["--epsilon", "1", "--beta", "0.1", *UNIT], "Missing option '--alpha'"),

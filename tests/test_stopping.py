@@ -12,7 +12,7 @@ import discreet
 from discreet import DPNAS, NAS, DPExponentialNAS, EBGStop, EBStop, SimulatedNoise
 from discreet.stopping.ebgstop import interval_of
 from discreet.testing import ScriptedNoise
-from tests import references
+from tests import examples, references
 from tests.test_algorithms import ByScale
 
 
@@ -173,13 +173,17 @@ ALPHA, BETA, RUNS = 0.5, 0.2, 1000
 def failures(name, distribution, runs=RUNS, **options):
     """Runs that broke the promise, and runs that did not halt within the cap."""
     mean, sample = DISTRIBUTIONS[distribution]
+    bounds = {"radius": 1.0}
+    if name in examples.ONE_SIDED:
+        mean, sample = (mean + 1) / 2, lambda rng, n: (DISTRIBUTIONS[distribution][1](rng, n) + 1) / 2
+        bounds = {"low": 0.0, "high": 1.0}
     broken = unfinished = 0
     private = {"epsilon": 1.0} if name.startswith("dp") else {}
     for run in range(runs):
         rng = np.random.default_rng([run, 77])
         if private:
             private["noise"] = SimulatedNoise([run, 78])
-        rule = discreet.make_rule(name, alpha=ALPHA, beta=BETA, radius=1.0, max_samples=2**17, **private, **options)
+        rule = discreet.make_rule(name, alpha=ALPHA, beta=BETA, max_samples=2**17, **bounds, **private, **options)
         result = rule.run(sample(rng, 2048) for _ in range(64))
         unfinished += not result.reached
         broken += result.reached and abs(result.estimate - mean) > ALPHA * abs(mean)

@@ -8,7 +8,7 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from discreet import DPNAS, NAS, EBGStop, EBStop, SimulatedNoise
+from discreet import DPNAS, NAS, DPOneSidedNAS, EBGStop, EBStop, SimulatedNoise
 from discreet.grid import Grid
 from discreet.lab import Discrete, StoppingSetting
 from discreet.lab.kernels import stopping
@@ -292,6 +292,84 @@ def test_planted_errors_in_its_numbers_are_noticed():
     assert noise_p_value(case.outcomes(release=1.1, runs=40_000)[1], case.scales[1]) < LEVEL
 
 
+# ---------------------------------------------------------------------- the one-sided rule: the exact law again
+
+
+class OneSided:
+    """The one-sided rule on equal samples whose third sum is at its limit: the law of the halting test adds up."""
+
+    def __init__(self, epsilon):
+        given = {"epsilon": epsilon, "alpha": 0.9, "beta": 0.9, "low": 0, "high": 1, "max_samples": 2**30}
+        self.rule = DPOneSidedNAS(noise=SimulatedNoise(0), **given)
+        self.limits = stopping.limits_of(self.rule, 2**30)
+        self.scales = self.rule._sparse.scale, self.rule._laplace.scale
+        self.times = self.rule.first_test * 2 ** np.arange(len(self.limits))
+        value = self.limits[2] / self.times[2] * self.rule.grid.step
+        self.coin = stopping.coin_on(self.rule.grid, value, value, 1.0, 2**30)
+
+    def law(self):
+        """P(test k halts) for every k, averaged over B: the test says yes iff N >= limit - sum + B."""
+        scale, alive = self.scales[0], np.ones(1000)
+        noise, found = stats.expon(scale=scale).ppf((np.arange(1000) + 0.5) / 1000), []
+        for time, limit in zip(self.times, self.limits, strict=True):
+            yes = np.exp(-np.maximum(limit - int(time) * self.coin.low + noise, 0) / scale)
+            found.append((alive * yes).mean())
+            alive = alive * (1 - yes)
+        return np.array(found)
+
+    def outcomes(self, kernel=stopping.one_sided_nas, runs=20_000, query=1.0, release=1.0, limits=1.0):
+        state, limits = fresh_state([runs, 22]), (limits * self.limits).astype(np.int64)
+        scales = query * self.scales[0], release * self.scales[1]
+        given = self.coin, self.rule.first_test, limits, *scales, state, 2**30
+        halted, samples, totals = (
+            np.array(column) for column in zip(*[kernel(*given) for _ in range(runs)], strict=True)
+        )
+        assert halted.all()
+        return samples, totals - samples * self.coin.low
+
+    def p_value(self, samples):
+        expected, seen = self.law() * len(samples), (samples[:, None] == self.times).sum(axis=0)
+        last = int((expected > 100).nonzero()[0].max())
+        assert last > 1
+        seen, expected = ([*counts[:last], counts[last:].sum()] for counts in (seen, expected))
+        return stats.chisquare(seen, expected).pvalue
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5])
+def test_the_one_sided_rule_on_a_constant_stream_has_the_exact_law(epsilon):
+    case = OneSided(epsilon)
+    samples, noise = case.outcomes()
+    assert case.p_value(samples) > LEVEL
+    assert noise_p_value(noise, case.scales[1]) > LEVEL
+    assert abs(stats.spearmanr(samples, noise).statistic) < 0.04
+
+
+ONE_SIDED_ERRORS = {
+    "the threshold's noise is not folded": ("threshold_noise = abs(discrete", "threshold_noise = (discrete"),
+    "the tests' noise is not folded": ("total + abs(discrete", "total + (discrete"),
+    "the threshold's noise is left out": ("needed + threshold_noise", "needed"),
+    "the threshold's noise is drawn again": (
+        "needed + threshold_noise",
+        "needed + abs(discrete_laplace(state, query_scale))",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ONE_SIDED_ERRORS)
+def test_planted_errors_in_the_one_sided_rule_are_noticed(what):
+    case = OneSided(0.01)
+    assert case.p_value(case.outcomes(runs=200_000)[0]) > LEVEL
+    samples, _ = case.outcomes(mutant(stopping.one_sided_nas, *ONE_SIDED_ERRORS[what]), runs=200_000)
+    assert case.p_value(samples) < LEVEL
+
+
+def test_planted_errors_in_its_numbers_are_noticed_too():
+    case = OneSided(0.01)
+    assert case.p_value(case.outcomes(limits=1.03)[0]) < LEVEL
+    assert case.p_value(case.outcomes(query=1.2)[0]) < LEVEL
+    assert noise_p_value(case.outcomes(release=1.1, runs=40_000)[1], case.scales[1]) < LEVEL
+
+
 # ---------------------------------------------------------------------- fresh randomness: the law of the rule object
 
 LOOSE = {"alpha": 0.8, "beta": 0.3}
@@ -308,6 +386,16 @@ LAWS = {
         {"alpha": 0.95, "beta": 0.95, "epsilon": 0.5, "max_samples": 300},
     ),
     "all samples 0": ("dp-nas", 0.0, {**LOOSE, "epsilon": 1.0, "max_samples": 200}),
+    "one-sided": ("dp-nas-one-sided", 0.5, {**LOOSE, "epsilon": 2.0}),
+    "one-sided, a small epsilon": ("dp-nas-one-sided", 0.3, {**LOOSE, "epsilon": 0.03}),
+    "one-sided, two values above a floor": (
+        "dp-nas-one-sided",
+        Discrete([3.25, 4.0], [0.6, 0.4]),
+        {**LOOSE, "alpha": 0.02, "low": 3, "high": 5, "epsilon": 0.25},
+    ),
+    "one-sided, capped between tests": ("dp-nas-one-sided", 0.5, {**LOOSE, "epsilon": 2.0, "max_samples": 100}),
+    "one-sided, capped at a test": ("dp-nas-one-sided", 0.5, {**LOOSE, "epsilon": 2.0, "max_samples": 64}),
+    "one-sided, capped before all tests": ("dp-nas-one-sided", 0.2, {**LOOSE, "epsilon": 1.0, "max_samples": 3}),
     "nas": ("nas", 0.4, {"alpha": 0.3, "beta": 0.2}),
     "nas, negative": ("nas", Discrete([-1, 1], [3, 1]), {"alpha": 0.3, "beta": 0.2}),
     "nas, capped": ("nas", 0.2, {"alpha": 0.3, "beta": 0.2, "max_samples": 4400}),
@@ -344,7 +432,13 @@ def test_the_kernel_has_the_law_of_the_object(case):
 
 @pytest.mark.parametrize(
     ("case", "changes"),
-    [("a coin", {"epsilon": 2.5}), ("nas", {"alpha": 0.31}), ("ebstop", {"beta": 0.3}), ("a coin", {"law": 0.53})],
+    [
+        ("a coin", {"epsilon": 2.5}),
+        ("nas", {"alpha": 0.31}),
+        ("ebstop", {"beta": 0.3}),
+        ("a coin", {"law": 0.53}),
+        ("one-sided, a small epsilon", {"epsilon": 0.045}),
+    ],
     ids=str,
 )
 def test_other_settings_have_another_law(case, changes):

@@ -144,7 +144,7 @@ def test_the_sentences_and_rows_are_computed(found):
     assert f"DP exponential NAS {np.median(found.distances('dp-exp-nas', 'signs')):.0f} (" in said[0]
     shares = found.shares_of_the_theorem()
     assert f"in {sum(share > 1 for share in shares) or 'none'} of {len(shares)} problems" in said[3]
-    assert f"{100 * max(shares):.1f} %" in said[2]
+    assert f"{100 * max(shares):.1f} %" in said[3]
     one = found.of("dp-nas", SMALL.base)
     row = stopping_row(one)
     assert row["times"] == pytest.approx(one.samples.mean() / SMALL.base.lower_bound())

@@ -6,12 +6,13 @@ from scipy import stats
 
 import discreet
 from discreet import SimulatedNoise
-from discreet.lab import play, simulate
+from discreet.lab import instance, play, simulate, simulate_rule
 from discreet.lab.stopping import simulate_rules
 from discreet.lab.stopping_laws import LawGrid
 from discreet.noise import private_noise
-from discreet.theory import dp_se_pull_bound, regret_lower_bound
+from discreet.theory import dp_se_pull_bound, regret_lower_bound, sharp_pulls
 from tests.test_noise import p_value
+from tests.test_sharp_elimination import searches
 from tests.test_stopping import DISTRIBUTIONS, failures
 
 pytestmark = pytest.mark.study
@@ -47,6 +48,33 @@ def test_dp_exponential_nas_keeps_its_promise_at_a_small_beta(distribution, alph
     assert broken <= limit
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+@pytest.mark.parametrize("alpha", [0.1, 0.5])
+@pytest.mark.parametrize("mean", [0.5, 0.1, 0.01])
+def test_the_one_sided_rule_keeps_its_promise_with_fewer_samples(mean, alpha, epsilon):
+    """Against DP exponential NAS on the same clicks, at beta = 0.05."""
+    given = {"alpha": alpha, "beta": 0.05, "epsilon": epsilon}
+    found = simulate_rule("dp-nas-one-sided", mean, runs=10_000, **given)
+    other = simulate_rule("dp-exp-nas", mean, runs=RUNS, **given)
+    broken, median, before = int(found.failed.sum()), np.median(found.samples), np.median(other.samples)
+    print(
+        f"mean {mean}, alpha {alpha}, epsilon {epsilon}: {broken} of 10,000 broke the promise (beta 0.05); "
+        f"samples median {median:,.0f} against {before:,.0f}, {before / median:.1f} times fewer, and "
+        f"{other.samples.mean() / found.samples.mean():.2f} times in the mean"
+    )
+    assert found.reached.all()
+    assert broken <= stats.binom.ppf(1e-6, 10_000, 0.05)
+    assert median <= before
+
+
+@pytest.mark.parametrize("mean", [0.5, 0.1, 0.01])
+def test_the_one_sided_rule_where_broken_promises_are_likeliest(mean):
+    """A large alpha and beta, and noise that may halt at the first tests: 100,000 runs."""
+    found = simulate_rule("dp-nas-one-sided", mean, runs=100_000, alpha=0.9, beta=0.4, epsilon=0.001)
+    print(f"mean {mean}: {int(found.failed.sum())} of 100,000 broke the promise (beta 0.4)")
+    assert found.failed.sum() <= stats.binom.ppf(1e-6, 100_000, 0.4)
+
+
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("name", sorted(discreet.RULES))
 def test_the_promise_of_every_rule_in_figures(name, distribution):
@@ -76,6 +104,30 @@ def test_dp_se_keeps_the_best_arm_and_its_pull_bound(epsilon):
         over += (result.pulls[1:] > dp_se_pull_bound(gaps[1:], 4, epsilon, beta)).any()
     print(f"epsilon {epsilon}: best arm lost in {lost}, bound exceeded in {over} of {RUNS} runs (beta {beta})")
     assert max(lost, over) <= stats.binom.ppf(1 - 1e-6, RUNS, beta)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 1.0])
+@pytest.mark.parametrize("name", ["C1", "C2", "C3", "C4", "rare"])
+def test_sharp_constants_find_the_best_arm_in_a_third_of_the_pulls(name, epsilon):
+    """2,000 searches at beta = 0.05: wrong within beta, no arm beyond its bound, and 3 times fewer pulls than DP-SE."""
+    beta, runs = 0.05, 2000
+    means = np.array([0.05, 0.04, 0.03]) if name == "rare" else instance(name).means
+    pulls, found = searches(means, epsilon, beta, runs)
+    bound = sharp_pulls(means[0] - means[1:], means.size, epsilon, beta)
+    paper = []
+    for run in range(200):
+        policy = discreet.DPBestArm(range(means.size), epsilon=epsilon, beta=beta, noise=SimulatedNoise([run, 5]))
+        paper.append(play(policy, means, np.random.default_rng([run, 6])).pulls.sum())
+    wrong, late = (found != 0).sum(), (pulls[:, 1:] > bound).any(axis=1).sum()
+    taken = pulls.sum(axis=1)
+    print(
+        f"{name}, epsilon {epsilon}: {taken.mean():,.0f} pulls on average (99 % quantile "
+        f"{np.quantile(taken, 0.99):,.0f}; promised {means.size * bound.max():,.0f}), DP-SE {np.mean(paper):,.0f}: "
+        f"{np.mean(paper) / taken.mean():.1f} times as many; wrong in {wrong}, an arm beyond its bound in {late} of "
+        f"{runs} runs (beta {beta})"
+    )
+    assert ((found != 0) | (pulls[:, 1:] > bound).any(axis=1)).sum() <= stats.binom.ppf(1 - 1e-6, runs, beta)
+    assert np.mean(paper) >= 3 * taken.mean()
 
 
 @pytest.mark.parametrize(("arms", "limit"), [(5, 1.5), (3, 2.0), (10, 2.0), (20, 2.0)])
@@ -125,7 +177,7 @@ def test_the_released_rules_on_many_laws():
     for row in rows:
         cells = ", ".join(
             f"{rule} {row['medians'][rule]:,.0f} (1/{row['fewer'][rule]:.1f}, {row['failures'][rule]} failed)"
-            for rule in grid.rules
+            for rule in row["medians"]
         )
         bound = row["over_bound"]["dp-bernstein"]
         over = f"; DP-Bernstein {bound:.1f} times the bound" if bound else ""

@@ -363,11 +363,14 @@ FUNCTIONS = {
     "dp_se_sure_regret": ([0.3, 0.5], 1e9, 0.5),
     "dp_se_minimax_bound": (4, 1e9, 0.5),
     "resolvable_gap": (1e6, 4, 0.5, 0.05),
+    "sharp_pulls": (0.1, 4, 0.5, 0.05),
+    "sharp_sure_regret": ([0.3, 0.5], 1e9, 0.5),
 }
 
 
 def test_every_function_is_covered_here():
-    others = {"EliminationPlan", "plan_elimination", "stopping_upper_bound_parts", "sure_samples", "typical_samples"}
+    others = {"EliminationPlan", "SharpSchedule", "plan_elimination", "stopping_upper_bound_parts", "sure_samples",
+              "typical_samples"}  # fmt: skip
     assert set(theory.__all__) == others | set(FUNCTIONS)
 
 
@@ -435,14 +438,14 @@ def test_errors_name_the_argument_its_value_and_what_would_be_right(call, messag
         call()
 
 
-def test_the_theory_imports_nothing_of_the_rest_but_its_errors():
+def test_the_theory_imports_nothing_of_the_rest_but_errors_and_tails():
     for path in Path(theory.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for module in modules:
                 if module.startswith("discreet"):
-                    assert module == "discreet.errors" or module.startswith("discreet.theory")
+                    assert module in ("discreet.errors", "discreet.tails") or module.startswith("discreet.theory")
                 else:
                     assert module.split(".")[0] in {
                         "__future__",

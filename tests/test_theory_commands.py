@@ -47,6 +47,16 @@ def test_a_plan_has_the_epochs_and_their_sum(run, data):
         assert f"{count:,}" in out
 
 
+def test_a_plan_says_what_sharp_constants_would_save(run, data):
+    each = int(theory.sharp_pulls(0.05, 4, 0.5, 0.05))
+    found = data("plan --arms 4 --epsilon 0.5 --gap 0.05 --beta 0.05")["sharp"]
+    assert found == {"policy": "dp-se-sharp", "pulls_per_arm": each, "pulls": 4 * each}
+    said = " ".join(run("plan --arms 4 --epsilon 0.5 --gap 0.05 --beta 0.05")[1].split())
+    assert f"promises it in {4 * each:,} pulls at most, {each:,} of each arm" in said
+    assert data("plan --arms 4 --epsilon inf --gap 0.1")["sharp"]["pulls"] is None
+    assert "sharp" not in run("plan --arms 4 --epsilon inf --gap 0.1")[1]
+
+
 def test_a_plan_for_so_many_pulls_resolves_the_smallest_gap_that_they_allow(data):
     total = data("plan --arms 4 --epsilon 0.5 --gap 0.0625")["pulls"]
     assert data(f"plan --arms 4 --epsilon 0.5 --pulls {total}")["gap"] == 0.0625
@@ -69,7 +79,7 @@ def test_the_bounds_on_regret_are_the_theorys(data):
     means = instance("C3", 4).means
     assert found["regret"]["given"] == {"means": means.tolist(), "horizon": 10**6, "epsilon": 0.25}
     values = {key: row["value"] for key, row in found["regret"]["bounds"].items()}
-    for name in ("regret_lower_bound", "dp_se_sure_regret", "dp_se_regret_bound"):
+    for name in ("regret_lower_bound", "dp_se_sure_regret", "sharp_sure_regret", "dp_se_regret_bound"):
         assert values[name] == pytest.approx(getattr(theory, name)(means, 1e6, 0.25))
     for name in ("private_regret_order", "minimax_lower_bound", "dp_se_minimax_bound"):
         assert values[name] == pytest.approx(getattr(theory, name)(4, 1e6, 0.25))

@@ -2,12 +2,13 @@
 
 Which arm to pull next, and when enough has been seen, under pure differential privacy.
 
-Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, `GuessAndDouble`, the withdrawn
+Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, their sharper siblings
+`DPSharpElimination` and `DPSharpBestArm`, `GuessAndDouble`, the withdrawn
 `DPSparseVectorElimination` and `ModifiedDPSuccessiveElimination`, and the non-private `UCB`,
 `KLUCB`, `IMED`, `ThompsonSampling` and `SuccessiveElimination`; `Bandit` drives any of them by ask and tell.
 
-Stopping rules: `DPBernstein`, `DPReleasedNAS`, `DPExponentialNAS`, `DPNAS`, and the non-private `NAS`, `EBStop`,
-`EBGStop`.
+Stopping rules: `DPBernstein`, `DPReleasedNAS`, `DPOneSidedNAS`, `DPExponentialNAS`, `DPNAS`, and the non-private
+`NAS`, `EBStop`, `EBGStop`.
 """
 
 from discreet._version import __version__
@@ -26,6 +27,8 @@ from discreet.bandits import (
     DPChernoffIMED,
     DPHybridUCB,
     DPPairedIMED,
+    DPSharpBestArm,
+    DPSharpElimination,
     DPSparseVectorElimination,
     DPSuccessiveElimination,
     GuessAndDouble,
@@ -47,7 +50,13 @@ from discreet.errors import (
     WaitingError,
 )
 from discreet.grid import Grid
-from discreet.mechanisms import AboveThreshold, BinaryTreeCounter, HybridCounter, LaplaceMechanism
+from discreet.mechanisms import (
+    AboveThreshold,
+    BinaryTreeCounter,
+    HybridCounter,
+    LaplaceMechanism,
+    PrefixSumAboveThreshold,
+)
 from discreet.noise import SimulatedNoise
 from discreet.privacy import Neighbours, Privacy, Release, Unit
 from discreet.recommendation import Recommendation, recommend
@@ -57,6 +66,7 @@ from discreet.stopping import (
     NAS,
     DPBernstein,
     DPExponentialNAS,
+    DPOneSidedNAS,
     DPReleasedNAS,
     EBGStop,
     EBStop,
@@ -89,8 +99,11 @@ __all__ = [
     "DPChernoffIMED",
     "DPExponentialNAS",
     "DPHybridUCB",
+    "DPOneSidedNAS",
     "DPPairedIMED",
     "DPReleasedNAS",
+    "DPSharpBestArm",
+    "DPSharpElimination",
     "DPSparseVectorElimination",
     "DPSuccessiveElimination",
     "DiscreetError",
@@ -106,6 +119,7 @@ __all__ = [
     "Neighbours",
     "Plan",
     "Policy",
+    "PrefixSumAboveThreshold",
     "Privacy",
     "PrivacyError",
     "Recommendation",

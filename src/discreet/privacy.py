@@ -89,6 +89,17 @@ class Release:
         return None if self.value is None else self.value / self.count
 
 
+def split(epsilon: float, share: float) -> tuple[float, float]:
+    """Two parts of epsilon, about share : 1 - share, that add up to it exactly: the larger is at least a half.
+
+    >>> sum(split(0.1, 0.3)) == 0.1
+    True
+    """
+    larger = epsilon * max(share, 1 - share)
+    smaller = epsilon - larger
+    return (larger, smaller) if share >= 0.5 else (smaller, larger)
+
+
 def spent(ledger: Iterable[Release]) -> float:
     """What the ledger's releases cost the reward that pays most: releases of different rewards compose in parallel.
 

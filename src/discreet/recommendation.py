@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet import checks
-from discreet.bandits import DPBestArm, DPChernoffIMED, DPPairedIMED, DPSuccessiveElimination, Policy
+from discreet.bandits import DPBestArm, DPChernoffIMED, DPPairedIMED, DPSharpBestArm, DPSuccessiveElimination, Policy
 from discreet.bandits.base import check_arms
 from discreet.errors import ArgumentError
 from discreet.noise import Noise, SimulatedNoise
@@ -59,7 +59,7 @@ def recommend(
     it hardly ever stays with a wrong arm: its index knows how noisy its estimates are. It begins with 56 pulls of each
     arm and then decides after batches of one arm, each half as long as all the pulls of that arm before.
     >>> recommend(4, epsilon=1.0, goal="best-arm", beta=0.01).policy
-    'dp-bai'
+    'dp-bai-sharp'
     """
     names = check_arms(range(checks.whole("arms", arms, at_least=2)) if isinstance(arms, int | float) else arms)
     common: dict[str, Any] = {"epsilon": checks.positive("epsilon", epsilon)}
@@ -68,7 +68,7 @@ def recommend(
     checks.choice("goal", goal, GOALS)
     several = checks.whole("at_once", at_once)
     if goal == "best-arm":
-        found = _best_arm(names, epsilon, checks.fraction("beta", beta), horizon)
+        found = _best_arm(names, epsilon, checks.fraction("beta", beta), horizon, drifting)
     elif delayed:
         found = _elimination(names, common, beta)
     elif drifting:
@@ -79,14 +79,23 @@ def recommend(
     return found
 
 
-def _best_arm(arms: tuple[Arm, ...], epsilon: float, beta: float, horizon: int | None) -> Recommendation:
+def _best_arm(
+    arms: tuple[Arm, ...], epsilon: float, beta: float, horizon: int | None, drifting: bool
+) -> Recommendation:
     options = {"epsilon": epsilon, "beta": beta, **({} if horizon is None else {"max_pulls": horizon})}
-    reason = (
-        f"it stops when one arm is left, which is the best one with probability {1 - beta:g} at least. All arms that "
-        f"are left take turns, so a drift of the traffic does not favour any. Two arms that are equally good are never "
-        f"told apart: {'give a horizon to end such a search' if horizon is None else 'the search then ends unsettled'}."
+    search = DPBestArm if drifting else DPSharpBestArm
+    why = (
+        "All arms that are left take turns, so a drift of the traffic does not favour any."
+        if drifting
+        else f"It takes some 3 to 18 times fewer pulls than {DPBestArm.key}, which has the paper's constants; for "
+        f"traffic that drifts that one is the better choice, since its bounds do not assume a fixed variance."
     )
-    return Recommendation(DPBestArm.key, arms, options, reason)
+    reason = (
+        f"it stops when one arm is left, which is the best one with probability {1 - beta:g} at least. {why} Two arms "
+        f"that are equally good are never told apart: "
+        f"{'give a horizon to end such a search' if horizon is None else 'the search then ends unsettled'}."
+    )
+    return Recommendation(search.key, arms, options, reason)
 
 
 def _elimination(arms: tuple[Arm, ...], common: dict[str, Any], beta: float) -> Recommendation:

@@ -146,8 +146,41 @@ def lead_exponent(lead: float, pulls: float, noises: int, variance: float, epsil
             low = s
         else:
             high = s
-    spread = math.log1p(2 * variance * (math.cosh(low) - 1))
+    spread = math.log1p(4 * variance * math.sinh(low / 2) ** 2)  # cosh s - 1, without losing digits at a small s
     return max(0.0, low * lead - pulls * spread + noises * math.log1p(-low * low / (epsilon * epsilon)))
+
+
+def largest_variance(total: float, count: float, noises: int, epsilon: float, level: float) -> float:
+    """The largest m(1 - m) of all means m that such a total does not contradict, either way, at exp(-level) each.
+
+    >>> round(largest_variance(50, 1000, 1, 1.0, 3.0), 4), largest_variance(500, 1000, 1, 1.0, 3.0)
+    (0.0643, 0.25)
+    """
+    high = largest_mean(total, count, noises, epsilon, level)
+    low = 1 - largest_mean(count - total, count, noises, epsilon, level)
+    if low <= 0.5 <= high:
+        return 0.25
+    return high * (1 - high) if high < 0.5 else low * (1 - low)
+
+
+def clearly_behind(  # noqa: PLR0917  (compiled too, where all arguments are positional)
+    lead: float, total: float, pulls: float, noises: int, epsilon: float, level: float, doubt: float
+) -> bool:
+    """Whether so large a lead over an arm with this total contradicts that the arm's mean is the higher one.
+
+    Both totals are of `pulls` rewards and have so many `noises` each. The arm's mean m may be any that its own total
+    does not contradict at exp(-doubt), and the lead must have less than a chance of exp(-level) for the worst of
+    them. A larger variance makes a lead likelier, so the two ends of what it could be are tried first.
+
+    >>> clearly_behind(60, 40, 1000, 1, 1.0, 7.0, 9.0), clearly_behind(60, 470, 1000, 1, 1.0, 7.0, 9.0)
+    (True, False)
+    """
+    if lead_exponent(lead, pulls, 2 * noises, 0.0, epsilon) <= level:
+        return False
+    if lead_exponent(lead, pulls, 2 * noises, 0.25, epsilon) > level:
+        return True
+    variance = largest_variance(total, pulls, noises, epsilon, doubt)
+    return lead_exponent(lead, pulls, 2 * noises, variance, epsilon) > level
 
 
 def hoeffding_radius(count: float, noises: int, epsilon: float, level: float) -> float:

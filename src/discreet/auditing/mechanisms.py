@@ -7,9 +7,17 @@ from collections.abc import Callable
 from discreet.auditing.events import Facts
 from discreet.errors import FinishedError
 from discreet.grid import BITS
-from discreet.mechanisms import AboveThreshold, BinaryTreeCounter, Counter, HybridCounter, LaplaceMechanism
+from discreet.mechanisms import (
+    AboveThreshold,
+    BinaryTreeCounter,
+    Counter,
+    HybridCounter,
+    LaplaceMechanism,
+    PrefixSumAboveThreshold,
+)
 
 WIDTH = 2**BITS  # the sensitivity of a reward in [0, 1]
+ALL, HALF = WIDTH, WIDTH // 2
 
 Release = Callable[[float, list[int]], Facts]
 
@@ -26,6 +34,18 @@ def above_threshold(epsilon: float, queries: list[int]) -> Facts:
     for number, query in enumerate(queries, 1):
         try:
             facts[f"answer {number}"] = mechanism.test(query, 0)
+        except FinishedError:
+            break
+    return facts
+
+
+def prefix_sums(epsilon: float, items: list[int]) -> Facts:
+    """The answers of a test after each item, with an attempt to go on after the first yes."""
+    mechanism, facts = PrefixSumAboveThreshold(WIDTH, epsilon), {}
+    for number, item in enumerate(items, 1):
+        try:
+            mechanism.add(item)
+            facts[f"answer {number}"] = mechanism.test(number * HALF)
         except FinishedError:
             break
     return facts
@@ -50,8 +70,6 @@ def hybrid_counter(epsilon: float, items: list[int]) -> Facts:
     return counts(HybridCounter(WIDTH, epsilon), items)
 
 
-ALL, HALF = WIDTH, WIDTH // 2
-
 # name: the mechanism, and pairs of neighbouring inputs with what is special about them
 MECHANISMS: dict[str, tuple[Release, dict[str, tuple[list[int], list[int]]]]] = {
     "laplace": (laplace, {"the first of two values": ([0, HALF], [ALL, HALF]), "the second": ([HALF, 0], [HALF, ALL])}),
@@ -63,6 +81,13 @@ MECHANISMS: dict[str, tuple[Release, dict[str, tuple[list[int], list[int]]]]] = 
                 [*[0] * 4, ALL, 0, 0],
             ),
             "six noes and a sure yes": ([*[-ALL] * 6, 8 * ALL], [*[0] * 6, 8 * ALL]),
+        },
+    ),
+    "prefix-above-threshold": (
+        prefix_sums,
+        {
+            "the first item of six": ([0, *[HALF] * 5], [ALL, *[HALF] * 5]),
+            "the only item": ([0], [ALL]),
         },
     ),
     "binary-tree": (

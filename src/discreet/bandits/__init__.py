@@ -9,6 +9,8 @@ from discreet.bandits.dp_hybrid_ucb import DPHybridUCB
 from discreet.bandits.dp_imed import DPIMED
 from discreet.bandits.dp_klucb import DPKLUCB
 from discreet.bandits.dp_paired_imed import DPPairedIMED
+from discreet.bandits.dp_sharp_best_arm import DPSharpBestArm
+from discreet.bandits.dp_sharp_elimination import DPSharpElimination
 from discreet.bandits.dp_sparse_vector_elimination import (
     DPSparseVectorElimination,
     ModifiedDPSuccessiveElimination,
@@ -38,6 +40,8 @@ __all__ = [
     "DPChernoffIMED",
     "DPHybridUCB",
     "DPPairedIMED",
+    "DPSharpBestArm",
+    "DPSharpElimination",
     "DPSparseVectorElimination",
     "DPSuccessiveElimination",
     "GuessAndDouble",

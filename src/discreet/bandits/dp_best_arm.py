@@ -44,8 +44,3 @@ class DPBestArm(DPSuccessiveElimination):
     ) -> None:
         super().__init__(arms, epsilon=epsilon, horizon=None, beta=beta, low=low, high=high, noise=noise)
         self.max_pulls = None if max_pulls is None else checks.whole("max_pulls", max_pulls, at_least=len(self.arms))
-
-    def _plan(self) -> tuple[dict[int, int], bool]:
-        pulls, learns = super()._plan()
-        over = self.max_pulls is not None and self.time + sum(pulls.values()) > self.max_pulls
-        return ({}, False) if over else (pulls, learns)

@@ -17,6 +17,9 @@ class EliminationPolicy(Policy):
     decide, and in `_close` what it decides.
     """
 
+    max_pulls: int | None = None
+    """Where a search without a horizon gives up, rather than begin an epoch that goes beyond."""
+
     def __init__(self, arms: Iterable[Arm], *, low: float = 0.0, high: float = 1.0, horizon: int | None = None) -> None:
         super().__init__(arms, low=low, high=high, horizon=horizon)
         self._viable = list(range(len(self.arms)))
@@ -47,6 +50,8 @@ class EliminationPolicy(Policy):
             # Line "pull the arm in S in all remaining rounds"; without a horizon there is nothing to add.
             return ({self._viable[0]: remaining} if remaining else {}), False
         rounds, size = self._rounds(), len(self._viable)
+        if self.max_pulls is not None and self.time + rounds * size > self.max_pulls:
+            return {}, False
         if remaining is None or rounds * size <= remaining:
             return dict.fromkeys(self._viable, rounds), True
         # The horizon cuts this epoch short: its pulls are made in turn, and nothing is released.

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import checks, theory
+from discreet.bandits import DPSharpElimination
 from discreet.cli.arguments import NUMBER, real, whole
 from discreet.cli.console import Column, fitting_table, show, wrapped_table
 from discreet.cli.console import output as console
@@ -22,6 +23,7 @@ from discreet.stopping.released import ReleasedRule
 from discreet.theory import EliminationPlan
 
 PAPER, OURS = "Sajed and Sheffet 2019", "discreet, docs/theory.md"
+SHARP = "discreet, docs/proofs/sharp-elimination.md"
 KINDS = {
     "at least": "no algorithm does better on samples that take the ends of the range alone, or on the hardest arms",
     "as T grows": "no algorithm that works on all arms has less regret per ln T in the long run, on Bernoulli arms of "
@@ -61,6 +63,7 @@ def choose_plan(arms: int, epsilon: float, gap: float | None, pulls: int | None,
 
 def plan_data(plan: EliminationPlan) -> dict[str, Any]:
     """A plan as JSON values."""
+    sharp = sharp_pulls(plan)
     return {
         "arms": plan.arms,
         **finite({"epsilon": plan.epsilon}),
@@ -76,7 +79,15 @@ def plan_data(plan: EliminationPlan) -> dict[str, Any]:
         "pulls_per_arm": int(plan.pulls_per_arm.sum()),
         "pulls": plan.total,
         "pulls_due_to_privacy": plan.price_of_privacy,
+        "sharp": {"policy": DPSharpElimination.key, "pulls_per_arm": sharp, "pulls": sharp and sharp * plan.arms},
     }  # fmt: skip
+
+
+def sharp_pulls(plan: EliminationPlan) -> int | None:
+    """The pulls of each arm that the elimination with sharp constants needs for the same; None without privacy."""
+    if math.isinf(plan.epsilon):
+        return None
+    return int(theory.sharp_pulls(plan.gap, plan.arms, plan.epsilon, plan.beta))
 
 
 def show_plan(plan: EliminationPlan) -> None:
@@ -102,6 +113,13 @@ def show_plan(plan: EliminationPlan) -> None:
         + (f"Privacy takes {dear:,} of these pulls." if dear else "Privacy adds none of these pulls."),
         wrap=True,
     )
+    if sharp := sharp_pulls(plan):
+        show("")
+        show(
+            f"{DPSharpElimination.key}, the same with sharp constants, promises it in {sharp * plan.arms:,} pulls at "
+            f"most, {sharp:,} of each arm.",
+            wrap=True,
+        )
 
 
 # ---------------------------------------------------------------------- bounds
@@ -155,6 +173,8 @@ def regret_bounds(on: Instance, horizon: int, epsilon: float) -> Section:
               lambda: theory.minimax_lower_bound(arms, horizon, epsilon)),
         bound("dp_se_sure_regret", "DP-SE on these arms, by its schedule", "at most", f"{PAPER}, Lemma 4.2's proof",
               lambda: sure),
+        bound("sharp_sure_regret", "dp-se-sharp on these arms, by its schedule", "at most", SHARP,
+              lambda: theory.sharp_sure_regret(means, horizon, epsilon)),
         bound("dp_se_regret_bound", "DP-SE on these arms", "at most", f"{PAPER}, Theorem 4.3",
               lambda: theory.dp_se_regret_bound(means, horizon, epsilon)),
         bound("dp_se_minimax_bound", "DP-SE on any arms", "at most", f"{PAPER}, Theorem 4.4",

@@ -22,6 +22,8 @@ from discreet.bandits import (
     DPChernoffIMED,
     DPHybridUCB,
     DPPairedIMED,
+    DPSharpBestArm,
+    DPSharpElimination,
     LazyDPTS,
     Policy,
     ThompsonSampling,
@@ -29,12 +31,12 @@ from discreet.bandits import (
 from discreet.lab.instances import Instance
 
 Kernel = Callable[[np.random.SeedSequence], Any]
-"""From a run's seed to how often each arm was pulled by each checkpoint."""
+"""From a run's seed to how often each arm was pulled by each checkpoint; of elimination also when each was dropped."""
 
 
 KERNELED = (
     UCB, KLUCB, IMED, ThompsonSampling, DPUCB, DPHybridUCB, LazyDPTS, AnytimeLazyUCB, AdaPUCB, AdaPKLUCB, DPKLUCB,
-    DPIMED, DPChernoffIMED, DPPairedIMED,
+    DPIMED, DPChernoffIMED, DPPairedIMED, DPSharpElimination, DPSharpBestArm,
 )  # fmt: skip
 """The policies that `kernels/dispatch.py` has a kernel for."""
 

@@ -21,10 +21,10 @@ from discreet.theory import regret_lower_bound
 
 RECOMMENDED, BASELINE = "dp-chernoff-imed", "dp-se"
 POLICIES = (
-    RECOMMENDED, "dp-imed", "dp-klucb", "dp-paired-imed", "lazy-dp-ts", "adap-klucb", "adap-ucb", "lazy-ucb", BASELINE,
-    "dp-ucb-hybrid", "dp-se-modified", "dp-se-svt", "dp-ucb",
+    RECOMMENDED, "dp-imed", "dp-klucb", "dp-paired-imed", "dp-se-sharp", "lazy-dp-ts", "adap-klucb", "adap-ucb",
+    "lazy-ucb", BASELINE, "dp-ucb-hybrid", "dp-se-modified", "dp-se-svt", "dp-ucb",
 )  # fmt: skip
-QUICK = (RECOMMENDED, "dp-imed", "dp-klucb", "dp-paired-imed", "adap-klucb", "adap-ucb", "lazy-ucb")
+QUICK = (RECOMMENDED, "dp-imed", "dp-klucb", "dp-paired-imed", "dp-se-sharp", "adap-klucb", "adap-ucb", "lazy-ucb")
 """Policies whose kernels take a fraction of a millisecond a run: many runs with five arms, which show far tails."""
 SLOW = ("lazy-dp-ts",)
 """Policies that draw numbers at steps where arms are close: some 0.1 s a run, and in a crowd up to 25 s."""

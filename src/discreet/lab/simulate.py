@@ -177,6 +177,8 @@ def run_setting(setting: Setting, numbers: range | None = None) -> Simulation:
     for row, number in enumerate(numbers):
         if kernel:
             counts = kernel(setting.run_seed(number))
+            if isinstance(counts, tuple):
+                counts, dropped[row] = counts
         else:
             run = one_run(setting, number)
             counts, dropped[row] = run.counts, run.dropped

@@ -1,8 +1,8 @@
 """Simulating stopping rules: how many samples they take, and how often their estimate breaks its promise.
 
-NAS, DP-NAS, EBStop, EBGStop and DP-Bernstein on samples of two values take an exact compiled kernel. A rule that says
-how many samples it needs before its next decision gets their total in one draw. Everything else is fed to the rule
-object.
+NAS, DP-NAS, the one-sided rule, DP-Bernstein, EBStop and EBGStop on samples of two values take an exact compiled
+kernel. A rule that says how many samples it needs before its next decision gets their total in one draw. Everything
+else is fed to the rule object.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from discreet.lab.simulate import run_all
 from discreet.lab.store import Store
 from discreet.noise import Noise, SimulatedNoise
 from discreet.registry import RULES, make_rule
-from discreet.stopping import DPNAS, NAS, DPBernstein, EBGStop, EBStop, StoppingRule
+from discreet.stopping import DPNAS, NAS, DPBernstein, DPOneSidedNAS, EBGStop, EBStop, StoppingRule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,8 @@ RUNS = 1000
 CAP = 2**40
 """The samples after which a run ends if nothing else is said: more than any rule needs on a mean worth knowing."""
 ARRAYS = ("samples", "estimates", "reached")
+KERNELED = (NAS, DPNAS, DPOneSidedNAS, DPBernstein, EBStop, EBGStop)
+"""The rules that have a kernel for samples of two values."""
 _FIRST_CHUNK = 256  # samples fed at first, and twice as many each time: few are drawn in vain
 
 
@@ -353,13 +355,14 @@ def find_play(setting: StoppingSetting) -> tuple[Play, str]:
 def find_rule_kernel(rule: StoppingRule, law: Rewards) -> Play | None:
     """The exact kernel for this rule object and these samples, or None where there is none."""
     values = two_values(law)
-    if type(rule) not in (NAS, DPNAS, EBStop, EBGStop, DPBernstein) or values is None or rule.max_samples is None:
+    if type(rule) not in KERNELED or values is None or rule.max_samples is None:
         return None
     try:
-        from discreet.lab.kernels import bernstein, stopping  # noqa: PLC0415  (numba takes a second, so only where it is used)
+        from discreet.lab.kernels import bernstein, stopping  # noqa: PLC0415  (numba takes a second, where it is used)
         from discreet.lab.kernels.randomness import fresh_state  # noqa: PLC0415
     except ImportError as error:  # not there, or there and broken
-        hint(error.name or "numba")
+        if rule.plan() == 1:  # others get blocks of samples, which are fast as well
+            hint(error.name or "numba")
         return None
     grid, cap = rule.grid, rule.max_samples
     coin = stopping.coin_on(grid, *values, cap)
@@ -369,15 +372,18 @@ def find_rule_kernel(rule: StoppingRule, law: Rewards) -> Play | None:
         parts = bernstein.rule_of(rule)
         return lambda seed: bernstein.play(coin, parts, fresh_state(seed), cap)
     if isinstance(rule, EBStop):
-        formulas = stopping.bernstein_of(rule, coin)
-        return lambda seed: stopping.empirical_bernstein(coin, formulas, fresh_state(seed), cap)
-    assert isinstance(rule, NAS)
-    curve = stopping.curve_of(rule)
-    scales = (rule._sparse.scale, rule._laplace.scale) if isinstance(rule, DPNAS) else ()
-    kernel: Callable[..., Any] = stopping.dp_nas if scales else stopping.nas
+        bounds = stopping.bernstein_of(rule, coin)
+        return lambda seed: stopping.empirical_bernstein(coin, bounds, fresh_state(seed), cap)
+    kernel: Callable[..., Any] = stopping.nas
+    formulas: tuple[Any, ...] = (stopping.curve_of(rule),) if isinstance(rule, NAS) else ()
+    if isinstance(rule, DPNAS):
+        kernel, formulas = stopping.dp_nas, (*formulas, rule._sparse.scale, rule._laplace.scale)
+    elif isinstance(rule, DPOneSidedNAS):
+        tests = rule.first_test, stopping.limits_of(rule, cap)
+        kernel, formulas = stopping.one_sided_nas, (*tests, rule._sparse.scale, rule._laplace.scale)
 
     def play(seed: np.random.SeedSequence) -> Played:
-        reached, samples, total = kernel(coin, curve, *scales, fresh_state(seed), cap)
+        reached, samples, total = kernel(coin, *formulas, fresh_state(seed), cap)
         return reached, samples, grid.mean(total - samples * grid.floor, samples) if reached else np.nan
 
     return play

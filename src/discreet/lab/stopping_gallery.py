@@ -32,6 +32,7 @@ NAMES = {
     "ebstop": "EBStop (not private)",
     "dp-nas": "DP-NAS",
     "dp-exp-nas": "DP exponential NAS",
+    "dp-nas-one-sided": "DP one-sided NAS",
     "dp-nas-released": "DP-NAS by releases",
     "dp-bernstein": "DP-Bernstein",
 }
@@ -40,11 +41,13 @@ SHORT = {
     "ebstop": "EBStop",
     "dp-nas": "DP-NAS",
     "dp-exp-nas": "DP exp.",
+    "dp-nas-one-sided": "one-sided",
     "dp-nas-released": "releases",
     "dp-bernstein": "Bernstein",
 }
 COLOURS = dict(zip(RULES, (GREEN, AMBER, ORANGE, BLUE, SKY, PINK), strict=True))
 MARKS = dict(zip(RULES, MARKERS, strict=False))
+COLOURS["dp-nas-one-sided"], MARKS["dp-nas-one-sided"] = AMBER, "X"
 KINDS = {"signs": "samples of −1 and 1", "clicks": "clicks (0 and 1)"}
 AXES = {"mean": "mean μ", "alpha": "accuracy α", "epsilon": "privacy ε", "beta": "failure probability β"}
 SAMPLES = "samples"
@@ -141,7 +144,14 @@ def laws(found: StoppingFindings) -> Picture:
     for epsilon in grid.epsilons:
         rows = [row for row in found.law_rows if (row["epsilon"], row["alpha"]) == (epsilon, alpha)]
         lines = [
-            Line(NAMES[rule], range(len(rows)), [row["medians"][rule] for row in rows], COLOURS[rule], "", MARKS[rule])
+            Line(
+                NAMES[rule],
+                range(len(rows)),
+                [row["medians"].get(rule, math.nan) for row in rows],
+                COLOURS[rule],
+                "",
+                MARKS[rule],
+            )
             for rule in grid.rules
         ]
         ticks = [(place, row["law"].replace(" ", "\n", 1)) for place, row in enumerate(rows)]

@@ -18,6 +18,7 @@ from discreet.theory import two_point_lower_bound
 
 PAPER = "dp-exp-nas"
 """The rule that others are compared with: the paper's best, told R = 1 as in the paper."""
+ONE_SIDED = "dp-nas-one-sided"
 LAWS: dict[str, float | str] = {
     "signs": "discrete(-1:7, 1:13)",
     "coin 50 %": 0.5,
@@ -60,7 +61,7 @@ class LawGrid:
 
     runs: int = 200
     seed: int = SEED
-    rules: tuple[str, ...] = (PAPER, "dp-nas-released", "dp-bernstein")
+    rules: tuple[str, ...] = (PAPER, ONE_SIDED, "dp-nas-released", "dp-bernstein")
     alphas: tuple[float, ...] = (0.1, 0.5)
     epsilons: tuple[float, ...] = (0.1, 1.0)
 
@@ -72,13 +73,20 @@ class LawGrid:
         """One rule in one cell."""
         return _setting(rule, cell, self.runs, self.seed)
 
+    def rules_of(self, cell: Cell) -> list[str]:
+        """The rules that take such samples."""
+        return [rule for rule in self.rules if rule != ONE_SIDED or cell.rewards.low >= 0]
+
     def settings(self) -> list[StoppingSetting]:
         """Everything."""
-        return [self.setting(rule, cell) for cell, rule in product(self.cells(), self.rules)]
+        return [self.setting(rule, cell) for cell in self.cells() for rule in self.rules_of(cell)]
 
     def rows(self, find: Callable[[StoppingSetting], StoppingRuns]) -> list[dict[str, Any]]:
         """A row for each cell: medians of samples by rule, ratios, failures."""
-        return [self._row(cell, {rule: find(self.setting(rule, cell)) for rule in self.rules}) for cell in self.cells()]
+        return [
+            self._row(cell, {rule: find(self.setting(rule, cell)) for rule in self.rules_of(cell)})
+            for cell in self.cells()
+        ]
 
     def _row(self, cell: Cell, found: dict[str, StoppingRuns]) -> dict[str, Any]:
         medians = {rule: float(np.median(one.samples)) for rule, one in found.items()}

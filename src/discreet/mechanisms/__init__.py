@@ -5,6 +5,7 @@ from discreet.mechanisms.binary_tree import BinaryTreeCounter
 from discreet.mechanisms.counters import Counter, Node, laplace_sum_radius
 from discreet.mechanisms.hybrid import HybridCounter
 from discreet.mechanisms.laplace import LaplaceMechanism
+from discreet.mechanisms.prefix_above_threshold import PrefixSumAboveThreshold
 
 __all__ = [
     "AboveThreshold",
@@ -13,5 +14,6 @@ __all__ = [
     "HybridCounter",
     "LaplaceMechanism",
     "Node",
+    "PrefixSumAboveThreshold",
     "laplace_sum_radius",
 ]

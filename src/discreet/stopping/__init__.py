@@ -4,6 +4,7 @@ from discreet.stopping.base import StoppingResult, StoppingRule
 from discreet.stopping.dp_bernstein import DPBernstein
 from discreet.stopping.dp_exponential_nas import DPExponentialNAS
 from discreet.stopping.dp_nas import DPNAS
+from discreet.stopping.dp_one_sided_nas import DPOneSidedNAS
 from discreet.stopping.dp_released_nas import DPReleasedNAS
 from discreet.stopping.ebgstop import EBGStop
 from discreet.stopping.ebstop import EBStop
@@ -14,6 +15,7 @@ __all__ = [
     "NAS",
     "DPBernstein",
     "DPExponentialNAS",
+    "DPOneSidedNAS",
     "DPReleasedNAS",
     "EBGStop",
     "EBStop",

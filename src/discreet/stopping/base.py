@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 class StoppingResult:
     """What a stopping rule says: an estimate with its promise, or that it was not reached.
 
-    When `reached`, |estimate - mean| <= alpha |mean| with probability at least 1 - beta, over the stream
-    and the noise. When not, `estimate` is None: never a number without a promise.
+    The chance, over the stream and the noise, that a rule halts with |estimate - mean| > alpha |mean| is at most
+    beta. When it is not `reached`, `estimate` is None: never a number without a promise.
     """
 
     reached: bool

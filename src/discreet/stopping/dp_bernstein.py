@@ -10,6 +10,7 @@ import numpy as np
 from discreet import checks
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.noise import Noise
+from discreet.privacy import split
 from discreet.stopping.base import Floats
 from discreet.stopping.released import ReleasedRule
 from discreet.tails import bernstein_radius, hoeffding_radius, largest_mean
@@ -29,11 +30,11 @@ class DPBernstein(ReleasedRule):
     of samples, whose mean is twice the variance. The variance is at most half of its upper confidence bound, and at
     most (mean - low)(high - mean) at the worst mean in a confidence interval: with rare events the second bound is
     the better one, and costs nothing. The variance bounds of all tests hold together but for a chance of
-    `beta_share` of beta; given them the means are `ReleasedRule`'s. The proof is in docs/proofs/bernstein.md.
+    `beta_share` of beta; the rest of beta is for the means, as in `ReleasedRule`. Proved in docs/proofs/bernstein.md.
 
     Private because each sample is in one block and in one of its pairs. Changing it moves the block's total by the
     width of the range, and the total of squares by its square, at most; the total is released at
-    (1 - `epsilon_share`) epsilon and the squares at `epsilon_share` epsilon.
+    (1 - `epsilon_share`) epsilon and the squares at `epsilon_share` epsilon; the two add up to epsilon exactly.
 
     Parameters: `epsilon`, `alpha`, `beta`; the range as `radius`, or `low` and `high`; `epsilon_share` for the squares:
     more of it for samples that hardly vary, less for coins; `growth` and `window` of blocks.
@@ -99,12 +100,12 @@ class DPBernstein(ReleasedRule):
     @property
     def mean_epsilon(self) -> float:
         """The epsilon of the totals."""
-        return (1 - self.epsilon_share) * self.epsilon
+        return split(self.epsilon, self.epsilon_share)[1]
 
     @property
     def variance_epsilon(self) -> float:
         """The epsilon of the squares."""
-        return self.epsilon_share * self.epsilon
+        return split(self.epsilon, self.epsilon_share)[0]
 
     def variance_level(self, test: int) -> float:
         """Each of three variance bounds may fail at test k with a third of beta_share beta 5/((k + 4)(k + 5))."""

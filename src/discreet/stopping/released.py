@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet import checks
-from discreet.errors import ArgumentError
+from discreet.errors import ArgumentError, StateError
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.noise import Noise
 from discreet.privacy import Release
@@ -19,6 +19,8 @@ from discreet.stopping.base import Floats, StoppingRule
 from discreet.tails import hoeffding_radius
 
 _LEAST = 64  # samples in the first window, so that rounding to whole pairs hardly matters
+_LONGEST = 1e6  # how many times the first block the last one of a window may be
+_FINEST = 1e-9  # what alpha may be at least
 _MOST = 2**50  # samples, after which there are no more tests: nobody has so many
 _CELLS = 50  # of the phase, in the search for the worst one
 
@@ -27,17 +29,13 @@ class ReleasedRule(StoppingRule):
     """Releases the noisy total of block after block, and halts when the last few of them know the mean well enough.
 
     Blocks grow by the factor `growth`, and after each one the last `window` of them are a test: n samples with the
-    noisy mean m, of which a radius r is known such that |m - mean| <= r but for a chance of e^-L. The rule halts at
-    the first test with r <= alpha |m|, and returns the number that is within a factor 1 +- alpha of all means in
-    [|m| - r, |m| + r], with the sign of m: |m| - alpha r.
+    noisy mean m, which lies above the mean by more than a radius r with a chance of e^-L at most, and likewise below.
+    The rule halts at the first test with r <= alpha |m| (and a trifle for rounding), and returns the number that is
+    within a factor 1 +- alpha of all means in [|m| - r, |m| + r], with the sign of m: |m| - alpha r.
 
     The level L does not grow with the number of tests. A test long before the right one would have to be wrong by
-    many radii to halt, and one long after it to be wrong by many to fail; so the chances of failure add up to a
-    multiple of e^-L which depends on alpha and `growth` alone (`failure_bound`, proved in
-    docs/proofs/released-rules.md), and L is the least that makes it beta.
-
-    The mean in question is that of the samples as they are stored, rounded to the grid: for 0 and 1 the same, and in
-    general no more than half a grid step away.
+    many radii to halt, and one long after it to be wrong by many to fail; so the chances of failure add up to a few
+    times e^-L (`failure_bound`, proved in docs/proofs/released-rules.md), and L is the least that makes it beta.
 
     Private because each sample is in one block, which is released once; what is tested was released before. A block
     that is not full is never released.
@@ -64,6 +62,11 @@ class ReleasedRule(StoppingRule):
         if not 1.05 <= self.growth <= 10:
             raise ArgumentError(f"growth must lie between 1.05 and 10, got {growth!r}")
         self.window = self._default_window() if window is None else checks.whole("window", window)
+        if self.window * math.log(self.growth) > math.log(_LONGEST):
+            most = int(math.log(_LONGEST) / math.log(self.growth))
+            raise ArgumentError(f"window must be at most {most} for a growth of {self.growth:g}, got {window!r}")
+        if self.alpha < _FINEST:
+            raise ArgumentError(f"alpha must be at least {_FINEST:g} for this rule, got {alpha!r}")
         self._laplace = LaplaceMechanism(self.grid.width, self.mean_epsilon, noise)
         self.noise = self._laplace.noise
         self._totals: list[int] = []  # the released totals of the last blocks, in grid units
@@ -167,7 +170,14 @@ class ReleasedRule(StoppingRule):
         """What a test says about the mean; None if it does not know it well enough."""
         mean = self.grid.mean(total * self.grid.width, count)
         radius = self.radius_of(total, squares, count, test) / count * self.grid.width * self.grid.step
-        return math.copysign(abs(mean) - self.alpha * radius, mean) if radius <= self.alpha * abs(mean) else None
+        if radius + self.rounding <= self.alpha * abs(mean):
+            return math.copysign(abs(mean) - self.alpha * radius, mean)
+        return None
+
+    @property
+    def rounding(self) -> float:
+        """What makes up for samples that are rounded to the grid: (1 + alpha) times half a step."""
+        return (1 + self.alpha) * self.grid.step / 2
 
     def forecast(self, mean: float, variance: float | None = None) -> int | None:
         """About how many samples it takes if they have this mean and variance; None if it never halts.
@@ -196,11 +206,14 @@ class ReleasedRule(StoppingRule):
 
     def _progress(self) -> dict[str, Any]:
         laplace = self._laplace._state()
-        return {"totals": list(self._totals), "blocks": self._blocks, "sum": self._sum, "laplace": laplace}
+        end = self.samples + self._until_test()
+        return {"totals": list(self._totals), "blocks": self._blocks, "end": end, "sum": self._sum, "laplace": laplace}
 
     def _restore(self, progress: dict[str, Any]) -> None:
         self._totals = [int(units) for units in progress["totals"]]
         self._blocks, self._sum = int(progress["blocks"]), int(progress["sum"])
+        if progress["end"] != self.samples + self._until_test():
+            raise StateError("the state's open block ends elsewhere than here: it comes from another version")
         self._laplace._restore(progress["laplace"])
 
 
@@ -249,5 +262,6 @@ def failure_bound(level: float, alpha: float, step: float, tests: int) -> float:
     wrong_sign = tests * math.exp(-level / alpha)
     phases = np.linspace(0.0, 1.0, _CELLS + 1)[:, None]
     after = np.exp(-level * ((1 - alpha) * step ** (phases[:-1] + number) + alpha)).sum(axis=1)
-    before = np.exp(-level * (1 - (1 - alpha) * step ** (phases[1:] - 1 - number)) / alpha).sum(axis=1)
+    shares = step ** (phases[1:] - 1 - number)
+    before = np.exp(-level * (shares + -np.expm1((phases[1:] - 1 - number) * math.log(step)) / alpha)).sum(axis=1)
     return float((after + before).max() + too_small + wrong_sign)

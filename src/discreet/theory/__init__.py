@@ -1,7 +1,7 @@
 """What is possible: bounds as plain functions of numbers and arrays, each naming its theorem.
 
 Arguments are broadcast like numpy's; one number gives one number. What lies outside of a theorem is refused. Nothing
-here imports the rest of this package but its errors.
+here imports the rest of this package but its errors and its tails of totals.
 """
 
 from discreet.theory.divergence import divergence, private_divergence
@@ -19,6 +19,7 @@ from discreet.theory.elimination import (
     resolvable_gap,
 )
 from discreet.theory.regret import lai_robbins_bound, minimax_lower_bound, private_regret_order, regret_lower_bound
+from discreet.theory.sharp_elimination import SharpSchedule, sharp_pulls, sharp_sure_regret
 from discreet.theory.stopping import (
     nonprivate_stopping_lower_bound,
     private_stopping_lower_bound,
@@ -32,6 +33,7 @@ from discreet.theory.stopping import (
 
 __all__ = [
     "EliminationPlan",
+    "SharpSchedule",
     "divergence",
     "dp_se_epoch_length",
     "dp_se_last_epoch",
@@ -50,6 +52,8 @@ __all__ = [
     "private_stopping_lower_bound",
     "regret_lower_bound",
     "resolvable_gap",
+    "sharp_pulls",
+    "sharp_sure_regret",
     "stopping_lower_bound",
     "stopping_upper_bound",
     "stopping_upper_bound_parts",

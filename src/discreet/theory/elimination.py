@@ -99,7 +99,7 @@ def dp_se_regret_bound(means: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike)
     >>> round(dp_se_regret_bound([0.75, 0.625, 0.5, 0.375, 0.25], 5e7, 0.25))
     374145
     """
-    return _expected_regret(dp_se_pull_bound, means, horizon, epsilon)
+    return expected_regret(dp_se_pull_bound, means, horizon, epsilon)
 
 
 @vectorised
@@ -111,7 +111,7 @@ def dp_se_sure_regret(means: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike) 
     >>> round(dp_se_sure_regret([0.75, 0.625, 0.5, 0.375, 0.25], 5e7, 0.25))
     18232
     """
-    return _expected_regret(dp_se_pulls, means, horizon, epsilon)
+    return expected_regret(dp_se_pulls, means, horizon, epsilon)
 
 
 @vectorised
@@ -227,7 +227,8 @@ def resolvable_gap(pulls: ArrayLike, arms: ArrayLike, epsilon: ArrayLike, beta: 
     return gap
 
 
-def _expected_regret(pulls: Callable[..., Any], means: Any, horizon: Any, epsilon: Any) -> Any:
+def expected_regret(pulls: Callable[..., Any], means: Any, horizon: Any, epsilon: Any) -> Any:
+    """The expected regret where arms have at most so many pulls with probability 1 - 1/T, by their gaps."""
     means, horizon, epsilon = arm_means(means), whole("horizon", horizon, 2)[..., None], privacy(epsilon)[..., None]
     gaps = means.max(axis=-1, keepdims=True) - means
     most = np.minimum(horizon, pulls(np.where(gaps > 0, gaps, 1.0), means.shape[-1], epsilon, 1 / horizon))

@@ -11,5 +11,6 @@ if __name__ == "__main__":
     for policy in KERNELED:
         given: dict[str, Any] = {"epsilon": 1.0} if accepts(policy.key, "epsilon") else {}
         simulate(policy.key, [0.6, 0.4], horizon=1000, runs=1, **given)
-    for rule, epsilon in (("nas", None), ("dp-nas", 1.0), ("ebstop", None)):
+    for rule in ("nas", "ebstop", "dp-nas", "dp-nas-one-sided", "dp-bernstein"):
+        epsilon = 1.0 if rule.startswith("dp-") else None
         run_rule(StoppingSetting.of(rule, 0.5, runs=1, alpha=0.5, beta=0.1, epsilon=epsilon))

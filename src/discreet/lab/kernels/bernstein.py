@@ -31,6 +31,7 @@ class Rule(NamedTuple):
     width: int
     floor: int
     step: float
+    rounding: float
     mean_scale: float
     variance_scale: float
 
@@ -40,7 +41,7 @@ def rule_of(rule: DPBernstein) -> tuple[Rule, Any, Any]:
     grid = rule.grid
     formulas = Rule(
         rule.alpha, rule.window, rule.mean_epsilon, rule.variance_epsilon, rule.level, rule._noise_radius,
-        grid.width, grid.floor, grid.step, rule._laplace.scale, rule._square_laplace.scale,
+        grid.width, grid.floor, grid.step, rule.rounding / grid.step, rule._laplace.scale, rule._square_laplace.scale,
     )  # fmt: skip
     levels = np.array([rule.variance_level(test) for test in range(1, len(rule._ends))])
     return formulas, np.array(rule._ends, dtype=np.int64), levels
@@ -84,7 +85,7 @@ def _play(coin, rule, ends, levels, state, cap):
         total = units / rule.width
         variance = variance_bound(rule, total, squares[test : block + 1].sum(), count, levels[test - 1])
         radius = bernstein_radius(count, variance, rule.window, rule.mean_epsilon, rule.level) / count * rule.width
-        if radius <= rule.alpha * abs(mean):
+        if radius + rule.rounding <= rule.alpha * abs(mean):
             return True, ends[block], math.copysign(abs(mean) - rule.alpha * radius, mean) * rule.step
     return False, cap, math.nan
 

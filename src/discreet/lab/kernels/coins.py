@@ -26,8 +26,9 @@ kl, kl_upper, private_kl, private_kl_upper = (
 )
 _TAILS = compile_all(
     tails, "bernoulli_exponent", "tail_exponent", "paired_exponent", "largest_mean", "lead_exponent",
-    "hoeffding_radius", "bernstein_radius",
+    "largest_variance", "clearly_behind", "hoeffding_radius", "bernstein_radius",
 )  # fmt: skip
 tail_exponent, paired_exponent, largest_mean, lead_exponent, bernstein_radius = (
     _TAILS[name] for name in ("tail_exponent", "paired_exponent", "largest_mean", "lead_exponent", "bernstein_radius")
 )
+clearly_behind = _TAILS["clearly_behind"]

@@ -18,6 +18,8 @@ from discreet.bandits import (
     DPChernoffIMED,
     DPHybridUCB,
     DPPairedIMED,
+    DPSharpBestArm,
+    DPSharpElimination,
     LazyDPTS,
     Policy,
     ThompsonSampling,
@@ -31,12 +33,13 @@ from discreet.lab.kernels import (
     lazy_dp_ts,
     lazy_ucb,
     paired,
+    sharp_elimination,
     thompson_sampling,
     ucb,
 )
 
 Play = Callable[[Any, int, Any, Any], Any]
-"""From the arms' means, the horizon, a generator state and checkpoints to the counts of pulls."""
+"""From the arms' means, the horizon, a generator state and checkpoints to the counts of pulls (and when arms went)."""
 
 
 def by_batches(policy: Any) -> Play:
@@ -79,6 +82,12 @@ def by_kl_ucb(policy: Any) -> Play:
     return lambda *job: play(*job, policy.c)
 
 
+def by_sharp_elimination(policy: Any) -> Play:
+    """Elimination with sharp constants, and its search for the best arm."""
+    rule = sharp_elimination.rule_of(policy)
+    return lambda *job: sharp_elimination.play(rule, *job)
+
+
 KERNELS: dict[type[Policy], Callable[[Any], Play]] = {
     UCB: lambda _: ucb.skip_ahead,
     KLUCB: by_kl_ucb,
@@ -90,4 +99,5 @@ KERNELS: dict[type[Policy], Callable[[Any], Play]] = {
     AnytimeLazyUCB: by_lazy_ucb,
     DPPairedIMED: by_pairs,
     **dict.fromkeys((AdaPUCB, AdaPKLUCB, DPKLUCB, DPIMED, DPChernoffIMED), by_batches),
+    **dict.fromkeys((DPSharpElimination, DPSharpBestArm), by_sharp_elimination),
 }

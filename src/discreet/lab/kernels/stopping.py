@@ -18,7 +18,7 @@ from numba import uint64
 from discreet.grid import Grid
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.randomness import binomial, threshold, uniform
-from discreet.stopping import DPNAS, NAS, EBGStop, EBStop
+from discreet.stopping import DPNAS, NAS, DPOneSidedNAS, EBGStop, EBStop
 
 _LARGEST = 2.0**62  # sums and thresholds stay below this, in 64 bits
 _RAREST = 2.0**-30  # a coin's chance is held to 2^-53: to seven digits and more, if it is not below this
@@ -226,6 +226,33 @@ def dp_nas(coin, curve, query_scale, release_scale, state, cap):
             if uniform(state) * bound < chance:
                 return True, time, total + discrete_laplace(state, release_scale)
     return False, time, total
+
+
+# ---------------------------------------------------------------------- the one-sided rule
+
+
+def limits_of(rule: DPOneSidedNAS, cap: int) -> Any:
+    """What the sum must reach at each test within `cap` samples, in units: the rule's own numbers."""
+    count = (cap // rule.first_test).bit_length()
+    limits = (rule.limit(rule.test_time(number), number) for number in range(1, count + 1))
+    return np.array([min(limit, int(_LARGEST)) for limit in limits], np.int64)
+
+
+@compiled
+def one_sided_nas(coin, first, limits, query_scale, release_scale, state, cap):
+    """Whether the one-sided rule halted, the samples, and the released sum in units from 0.
+
+    It looks at the sum at the times `first`, twice that, and so on. In between only the sum matters.
+    """
+    threshold_noise = abs(discrete_laplace(state, query_scale))
+    total, time, due = np.int64(0), np.int64(0), first
+    for needed in limits:
+        total += sum_of(coin, due - time, heads(state, coin, time, due - time, _FRESH))
+        time = due
+        due = 2 * due
+        if total + abs(discrete_laplace(state, query_scale)) >= needed + threshold_noise:
+            return True, time, total + discrete_laplace(state, release_scale)
+    return False, cap, total
 
 
 # ---------------------------------------------------------------------- EBStop and EBGStop

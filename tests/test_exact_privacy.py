@@ -1,7 +1,7 @@
 """Privacy without statistics: whole output distributions on tiny neighbouring inputs.
 
 Each check runs the real object on every combination of small noises. The same checks are then run on
-objects with a planted bug, and must fail.
+objects with a planted bug (tests/mutants.py), and must fail.
 """
 
 import itertools
@@ -12,11 +12,19 @@ import pytest
 from scipy import optimize
 
 import discreet
-from discreet import AboveThreshold, BinaryTreeCounter, HybridCounter, LaplaceMechanism, PrefixSumAboveThreshold
-from discreet.noise import Reserve
-from discreet.stopping.released import ReleasedRule
+from discreet import (
+    AboveThreshold,
+    Bandit,
+    BinaryTreeCounter,
+    FinishedError,
+    HybridCounter,
+    LaplaceMechanism,
+    PrefixSumAboveThreshold,
+    mechanisms,
+)
 from discreet.testing import ScriptedNoise, coarse_grid, worst_loss
 from tests import examples
+from tests.mutants import MUTANTS, planted
 
 EPSILON = 2.0
 LARGE = 8.0  # keeps the several noises of composed mechanisms within a small reach
@@ -27,10 +35,30 @@ def laplace(total):
     return lambda noise: LaplaceMechanism(1, EPSILON, noise).release(total)
 
 
-def sparse(queries):
+def reloaded(first, second):
+    """Two totals, with a saved state in between."""
+
     def run(noise):
-        mechanism = AboveThreshold(1, EPSILON, noise)
-        return next((k for k, query in enumerate(queries) if mechanism.test(query, 1)), None)
+        mechanism = LaplaceMechanism(1, EPSILON, noise)
+        released = mechanism.release(first)
+        again = LaplaceMechanism(1, EPSILON, noise)
+        again._restore(mechanism._state())
+        return released, again.release(second)
+
+    return run
+
+
+def sparse(queries, epsilon=EPSILON):
+    """Every answer, with an attempt to go on after the first yes."""
+
+    def run(noise):
+        mechanism, answers = AboveThreshold(1, epsilon, noise), []
+        for query in queries:
+            try:
+                answers.append(mechanism.test(query, 1))
+            except FinishedError:
+                break
+        return tuple(answers)
 
     return run
 
@@ -65,26 +93,26 @@ def hybrid(bits):
     return counter(lambda noise: HybridCounter(1, EPSILON, noise), bits)
 
 
-def dp_se(first, second=None):
-    """Released totals and surviving arms after one or two epochs."""
+def dp_se(first, second=None, name="dp-se"):
+    """Released totals, surviving arms and the leader after one or two epochs."""
 
     def run(noise):
         with coarse_grid():
-            policy = discreet.DPSuccessiveElimination(["A", "B"], epsilon=EPSILON, beta=0.5, noise=noise)
+            policy = discreet.make_policy(name, ["A", "B"], epsilon=EPSILON, beta=0.5, noise=noise)
         for totals in (first, second) if second else (first,):
             policy.plan()
             policy.close(dict(zip("AB", totals, strict=True)))
-        return tuple(entry.units for entry in policy.ledger), policy.viable
+        return tuple(entry.units for entry in policy.ledger), policy.viable, policy.best_arm
 
     return run
 
 
-def sharp(*epochs):
+def sharp(*epochs, name="dp-se-sharp"):
     """What the elimination with sharp constants releases and decides, and how often it then pulls the arms."""
 
     def run(noise):
         with coarse_grid():
-            policy = discreet.DPSharpElimination(["A", "B"], epsilon=EPSILON, beta=0.5, window=2, noise=noise)
+            policy = discreet.make_policy(name, ["A", "B"], epsilon=EPSILON, beta=0.5, window=2, noise=noise)
         for totals in epochs:
             if policy.settled:
                 break
@@ -215,16 +243,32 @@ def released(name, samples, low=0):
     return run
 
 
-def phases(name, first, second):
-    """Guess and double over two phases of one pull of each arm."""
+def phases(name, *totals):
+    """Guess and double over two phases of one pull of each arm: what each epoch pays, of one arm or of both."""
 
     def run(noise):
         with coarse_grid():
             policy = discreet.GuessAndDouble(["A", "B"], policy=name, epsilon=EPSILON, first_guess=4, noise=noise)
-            for total in (*first, *second):
-                (arm,) = policy.plan().pulls
-                policy.close({arm: total})
+            for total in totals:
+                pulls = policy.plan().pulls
+                policy.close(dict(zip(pulls, total if len(pulls) > 1 else [total], strict=True)))
         return tuple(entry.units for entry in policy.ledger)
+
+    return run
+
+
+def tickets(*answers):
+    """What is released by ask and tell, when of the first batches of A these tickets are answered with 1."""
+
+    def run(noise):
+        with coarse_grid():
+            policy = discreet.DPIMED(["A", "B"], epsilon=EPSILON, first_batch=2, noise=noise)
+        bandit = Bandit(policy, default_reward=0.0, seed=1)
+        asked = bandit.ask(4)
+        for number in answers:
+            bandit.tell([ticket for ticket in asked if ticket.arm == "A"][number], 1.0)
+        bandit.expire()
+        return tuple(entry.units for entry in bandit.ledger), bandit.best_arm
 
     return run
 
@@ -232,8 +276,11 @@ def phases(name, first, second):
 CASES = {
     # name: (run, neighbour, epsilon, reach, shift, whether the bound is met with equality)
     "laplace": (laplace(5), laplace(6), EPSILON, 8, 1, True),
+    "laplace, reloaded": (reloaded(5, 1), reloaded(5, 0), EPSILON, 4, 1, True),
     "sparse vector": (sparse([0, 1, 0]), sparse([1, 0, 1]), EPSILON, 4, 2, False),
     "sparse vector, long": (sparse([1, 1, 1, 1]), sparse([2, 2, 2, 2]), EPSILON, 3, 2, False),
+    "sparse vector, back and forth": (sparse([0, 0, 0, 2]), sparse([1, 1, 1, 1]), EPSILON, 2, 2, False),
+    "sparse vector, no and yes": (sparse([1, 0, 1, 0], LARGE), sparse([2, -1, 2, -1], LARGE), LARGE, 1, 2, False),
     "prefix sums, no yes": (prefix([0], [0]), prefix([1], [0]), EPSILON, 8, 1, True),
     "prefix sums, first test": (prefix([0], [2]), prefix([1], [2]), EPSILON, 8, 1, True),
     "prefix sums, second test": (prefix([0, 1], [0, 1]), prefix([1, 1], [0, 1]), EPSILON, 6, 1, False),
@@ -245,12 +292,21 @@ CASES = {
     "dp-se, two epochs": (
         dp_se((200, 200), (800, 700)), dp_se((200, 200), (800, 699)), EPSILON, 3, 1, True,
     ),
+    "dp-se, first of two epochs": (
+        dp_se((200, 200), (800, 700)), dp_se((201, 200), (800, 700)), EPSILON, 1, 1, True,
+    ),
+    "dp-se, a tie": (dp_se((200, 200)), dp_se((200, 201)), EPSILON, 8, 1, True),
+    "dp-bai": (dp_se((200, 160), name="dp-bai"), dp_se((201, 160), name="dp-bai"), EPSILON, 8, 1, True),
+    "dp-imed, by tickets": (tickets(0), tickets(), EPSILON, 4, 1, True),
     "dp-se-sharp": (sharp((10, 3)), sharp((10, 4)), EPSILON, 8, 1, True),
     "dp-se-sharp, first of two epochs": (
         sharp((8, 4), (4, 2)), sharp((9, 4), (4, 2)), EPSILON, 1, 1, True,
     ),
     "dp-se-sharp, second of two epochs": (
         sharp((8, 4), (4, 2)), sharp((8, 4), (4, 3)), EPSILON, 1, 1, True,
+    ),
+    "dp-bai-sharp": (
+        sharp((10, 3), name="dp-bai-sharp"), sharp((10, 4), name="dp-bai-sharp"), EPSILON, 8, 1, True,
     ),
     "dp-ucb": (
         stepwise("dp-ucb", [0, 1, 1], horizon=3), stepwise("dp-ucb", [1, 1, 1], horizon=3), EPSILON, 2, 1, False,
@@ -282,7 +338,10 @@ CASES = {
         paired((0, 0), (1, 0)), paired((0, 0), (1, 1)), EPSILON, 2, 1, True,
     ),
     "guess-and-double": (
-        phases("dp-ucb", (0, 1), (1, 1)), phases("dp-ucb", (0, 1), (0, 1)), EPSILON, 1, 1, False,
+        phases("dp-ucb", 0, 1, 1, 1), phases("dp-ucb", 0, 1, 0, 1), EPSILON, 1, 1, False,
+    ),
+    "guess-and-double, batches": (
+        phases("adap-ucb", (0, 1), (1, 1)), phases("adap-ucb", (0, 1), (0, 1)), EPSILON, 1, 1, True,
     ),
     "dp-se-modified": (
         svt_elimination("dp-se-modified", 7, 0), svt_elimination("dp-se-modified", 7, 0, more=1), LARGE, 1, 2, False,
@@ -314,6 +373,15 @@ CASES = {
 }  # fmt: skip
 
 
+MECHANISM_CASES = {
+    "LaplaceMechanism": "laplace",
+    "AboveThreshold": "sparse vector",
+    "PrefixSumAboveThreshold": "prefix sums",
+    "BinaryTreeCounter": "tree",
+    "HybridCounter": "hybrid",
+}
+
+
 def loss(case):
     run, neighbour, _, reach, shift, _ = CASES[case]
     return worst_loss(run, neighbour, reach, shift)
@@ -339,269 +407,12 @@ def test_a_block_of_several_epochs_is_one(name):
     assert units == (0, 7)
 
 
-# ---------------------------------------------------------------------- planted bugs
-
-
-def halved_sensitivity(monkeypatch):
-    """The scale is computed for half of what one reward can change."""
-    import discreet.noise
-
-    honest = discreet.noise.scale_for
-    for module in ("laplace", "above_threshold", "prefix_above_threshold", "binary_tree", "hybrid"):
-        monkeypatch.setattr(f"discreet.mechanisms.{module}.scale_for", lambda d, epsilon: honest(d, epsilon) / 2)
-
-
-def prefix_noise_a_fifth_smaller(monkeypatch):
-    """The noises of the test of prefix sums are 0.8 times what the proof asks for."""
-    from discreet.noise import scale_for
-
-    monkeypatch.setattr("discreet.mechanisms.prefix_above_threshold.scale_for", lambda d, e: 0.8 * scale_for(d, e))
-
-
-def no_prefix_threshold_noise(monkeypatch):
-    """Prefix sums are compared with the bare threshold."""
-    honest = PrefixSumAboveThreshold.__init__
-
-    def init(self, sensitivity, epsilon, noise=None):
-        honest(self, sensitivity, epsilon, noise)
-        self._threshold_noise = 0
-
-    monkeypatch.setattr(PrefixSumAboveThreshold, "__init__", init)
-
-
-def two_sided_prefix_sums(monkeypatch):
-    """Tests how far the sum is from two a test, on either side: so does |sum| where items may be negative."""
-    honest = PrefixSumAboveThreshold.test
-
-    def test(self, threshold):
-        exact, drift = self._sum, 2 * self.tests
-        self._sum = abs(exact - drift)
-        try:
-            return honest(self, threshold)
-        finally:
-            self._sum = exact
-
-    monkeypatch.setattr(PrefixSumAboveThreshold, "test", test)
-
-
-def shared_noise(monkeypatch):
-    """One noise for all arms of an epoch, as in a public implementation."""
-
-    def take(self):
-        self.prepare(1)
-        return self._ready[0]
-
-    monkeypatch.setattr(Reserve, "take", take)
-
-
-def natural_logarithm(monkeypatch):
-    """ln T levels instead of log2 T, as in public implementations."""
-    honest = BinaryTreeCounter.__init__
-
-    def init(self, horizon, sensitivity, epsilon, noise=None):
-        honest(self, horizon, sensitivity, epsilon, noise)
-        self._reserve.scale *= math.log(2)
-
-    monkeypatch.setattr(BinaryTreeCounter, "__init__", init)
-
-
-def hybrid_spends_twice(monkeypatch):
-    """Epsilon for each part of the hybrid counter, as in a public implementation."""
-
-    def init(self, sensitivity, epsilon, noise=None):
-        honest(self, sensitivity, 2 * epsilon, noise)
-
-    honest = HybridCounter.__init__
-    monkeypatch.setattr(HybridCounter, "__init__", init)
-
-
-def no_threshold_noise(monkeypatch):
-    """AboveThreshold compares with the bare threshold."""
-    honest = AboveThreshold.__init__
-
-    def init(self, sensitivity, epsilon, *rest):
-        honest(self, sensitivity, epsilon, *rest)
-        self._threshold_noise = 0
-
-    monkeypatch.setattr(AboveThreshold, "__init__", init)
-
-
-def no_query_noise(monkeypatch):
-    """AboveThreshold perturbs the threshold only."""
-    monkeypatch.setattr(Reserve, "take", lambda self: 0)
-
-
-def release_at_full_epsilon(monkeypatch):
-    """The Laplace half of a composition spends epsilon instead of epsilon/2."""
-    honest = LaplaceMechanism.__init__
-
-    def init(self, sensitivity, epsilon, noise=None):
-        honest(self, sensitivity, 2 * epsilon, noise)
-
-    monkeypatch.setattr(LaplaceMechanism, "__init__", init)
-
-
-def shared_query_noise(monkeypatch):
-    """One noise for all tests of a batch."""
-    honest = Reserve.take_many
-    monkeypatch.setattr(Reserve, "take_many", lambda self, count: np.full(count, honest(self, count)[0]))
-
-
-def first_pull_bare(monkeypatch):
-    """The first reward of every arm is used without noise, as in public implementations."""
-    honest = BinaryTreeCounter._add
-
-    def add(self, item):
-        if self.count == 0:
-            self._reserve.prepare(1)
-            self._reserve._ready[0] = 0
-        return honest(self, item)
-
-    monkeypatch.setattr(BinaryTreeCounter, "_add", add)
-
-
-def first_batch_bare(monkeypatch):
-    """The first total of every arm is released without noise, as in public implementations."""
-    from discreet.bandits.batched import BatchedPolicy
-
-    honest = BatchedPolicy._close
-
-    def close(self, totals):
-        if not self._batches[0]:
-            self._laplace._reserve._ready = type(self._laplace._reserve._ready)([0] * len(totals))
-        honest(self, totals)
-
-    monkeypatch.setattr(BatchedPolicy, "_close", close)
-
-
-def remembered_block(monkeypatch):
-    """A block's rewards stay in the next one's total."""
-    from discreet.bandits.lazy import LazyPolicy
-
-    honest = LazyPolicy._release
-
-    def release(self, number):
-        total = self._partial[number]
-        honest(self, number)
-        self._partial[number] = total
-
-    monkeypatch.setattr(LazyPolicy, "_release", release)
-
-
-def overlapping_pairs(monkeypatch):
-    """Differences of all neighbours in a block: each sample is in two squares."""
-
-    def fill(self, units):
-        whole = units.astype(np.int64)
-        self._square_sum += int((np.diff(whole) ** 2).sum()) + int((whole[0] - whole[-1]) ** 2)
-        ReleasedRule._take(self, int(units.sum()), units.size)
-
-    monkeypatch.setattr(discreet.DPBernstein, "_fill", fill)
-
-
-def squares_for_nothing(monkeypatch):
-    """The total takes all of epsilon, and the squares their share on top."""
-    monkeypatch.setattr(discreet.DPBernstein, "mean_epsilon", property(lambda self: self.epsilon))
-
-
-def running_total(monkeypatch):
-    """Each release has all samples so far in it."""
-    honest = ReleasedRule._release
-
-    def release(self):
-        total = self._sum
-        honest(self)
-        self._sum = total
-
-    monkeypatch.setattr(ReleasedRule, "_release", release)
-
-
-def cumulative_totals(monkeypatch):
-    """An epoch releases all rewards of an arm so far, so that early ones are in many releases."""
-    from discreet.bandits import DPSharpElimination
-
-    honest = DPSharpElimination._close
-
-    def close(self, totals):
-        before = getattr(self, "_sums", dict.fromkeys(totals, 0))
-        self._sums = {arm: before[arm] + total for arm, total in totals.items()}
-        honest(self, self._sums)
-
-    monkeypatch.setattr(DPSharpElimination, "_close", close)
-
-
-def noise_reused(monkeypatch):
-    """An arm keeps its first noise, so that the difference of two of its releases is exact."""
-
-    def take(self):
-        self.prepare(2)  # two arms take turns
-        self._ready.append(self._ready.pop(0))
-        return self._ready[-1]
-
-    monkeypatch.setattr(Reserve, "take", take)
-
-
-def bare_test(monkeypatch):
-    """The test looks at the exact totals, and only what is published has noise."""
-    from discreet.bandits import DPSharpElimination
-
-    honest = DPSharpElimination._close
-
-    def close(self, totals):
-        honest(self, totals)
-        best = max(totals.values())
-        self._viable = [arm for arm, total in totals.items() if not self.is_behind(self.epoch, best - total, total)]
-
-    monkeypatch.setattr(DPSharpElimination, "_close", close)
-
-
-BUGS = {
-    overlapping_pairs: ["dp-bernstein, first block", "dp-bernstein, second block"],
-    squares_for_nothing: ["dp-bernstein, first block", "dp-bernstein, halting"],
-    running_total: ["dp-bernstein, first block", "dp-nas-released, first block"],
-    halved_sensitivity: [
-        "dp-nas-released, second block", "dp-bernstein, halting",
-        "laplace", "sparse vector", "tree", "dp-se", "dp-se-sharp", "dp-ucb", "dp-se-modified", "dp-se-svt",
-        "dp-exp-nas", "dp-nas", "prefix sums, no yes", "prefix sums, first test", "dp-nas-one-sided",
-    ],
-    prefix_noise_a_fifth_smaller: [
-        "prefix sums, no yes", "prefix sums, first test", "prefix sums, second test",
-        "dp-nas-one-sided", "dp-nas-one-sided, second test",
-    ],
-    no_prefix_threshold_noise: ["prefix sums, long", "dp-nas-one-sided, at the limit"],
-    two_sided_prefix_sums: ["prefix sums, second test"],
-    release_at_full_epsilon: [
-        "dp-nas-released, halting", "dp-bernstein, second block",
-        "lazy-ucb, a block of several epochs", "lazy-dp-ts, second block",
-        "laplace", "adap-ucb, second batch", "adap-klucb, first batch", "dp-klucb, first batch", "dp-imed, first batch",
-        "dp-chernoff-imed, second batch", "dp-paired-imed", "dp-se", "dp-se-sharp, second of two epochs", "dp-nas",
-        "dp-exp-nas", "dp-se-svt", "dp-se-modified", "dp-nas-one-sided",
-    ],
-    shared_noise: [
-        "dp-nas-released, first block", "dp-bernstein, first block", "prefix sums, after a no",
-        "dp-se", "dp-se-sharp", "tree", "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch",
-        "dp-chernoff-imed, first batch", "lazy-ucb, first block",
-    ],
-    remembered_block: ["lazy-ucb, first block", "lazy-dp-ts, first block"],
-    shared_query_noise: ["dp-nas, second sample"],
-    first_batch_bare: [
-        f"{name}, first batch" for name in ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed")
-    ],
-    cumulative_totals: ["dp-se-sharp, first of two epochs"],
-    noise_reused: ["dp-se-sharp, first of two epochs", "dp-se-sharp, second of two epochs"],
-    bare_test: ["dp-se-sharp"],
-    natural_logarithm: ["tree"],
-    hybrid_spends_twice: ["hybrid", "dp-ucb-hybrid"],
-    no_threshold_noise: ["sparse vector, long"],
-    no_query_noise: ["sparse vector", "dp-se", "dp-exp-nas", "prefix sums, after a no"],
-    first_pull_bare: ["tree", "dp-ucb", "guess-and-double"],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("bug", "case"), [(bug, case) for bug, cases in BUGS.items() for case in cases])
-def test_planted_bugs_are_caught(monkeypatch, bug, case):
-    bug(monkeypatch)
-    assert loss(case) > CASES[case][2] + 1e-3
+@pytest.mark.parametrize(
+    ("bug", "case"), [pytest.param(bug, case, id=f"{bug.name} in {case}") for bug in MUTANTS for case in bug.exact]
+)
+def test_planted_bugs_are_caught(bug, case):
+    with planted(bug):
+        assert loss(case) > CASES[case][2] + 1e-3
 
 
 def test_prefix_sums_are_private_on_all_pairs_of_bits_at_all_thresholds_near_them():
@@ -619,6 +430,35 @@ def test_prefix_sums_protect_a_changed_item_and_not_a_missing_one():
     """Without the first of 0, 1, 0 the first sum rises and the second stays: the documented limit of the proof."""
     whole, without = prefix([0, 1], [0, 4]), prefix([1, 0], [0, 4])
     assert EPSILON + 1 < worst_loss(whole, without, 6, 2) <= 2 * EPSILON + TIGHT
+
+
+# ---------------------------------------------------------------------- nobody is left out
+
+
+def private_algorithms():
+    return sorted(name for name in (*discreet.POLICIES, *discreet.RULES) if examples.is_private(name))
+
+
+def covers(case, name):
+    return case == name or case.startswith(f"{name}, ")
+
+
+@pytest.mark.parametrize("name", private_algorithms())
+def test_every_private_algorithm_has_an_exact_case(name):
+    assert any(covers(case, name) for case in CASES), f"add a case named {name!r} to CASES"
+
+
+@pytest.mark.parametrize("name", private_algorithms())
+def test_every_private_algorithm_has_a_mutant_that_its_case_catches(name):
+    caught = (case for bug in MUTANTS for case in bug.exact)
+    assert any(covers(case, name) for case in caught), f"name a case of {name!r} in tests/mutants.py"
+
+
+@pytest.mark.parametrize("kind", mechanisms.__all__)
+def test_every_mechanism_has_an_exact_case(kind):
+    if isinstance(getattr(mechanisms, kind), type) and kind not in ("Counter", "Node"):  # what two of them share
+        assert kind in MECHANISM_CASES, f"add a case for {kind} to CASES, and its name to MECHANISM_CASES"
+        assert any(covers(case, MECHANISM_CASES[kind]) for case in CASES)
 
 
 # ---------------------------------------------------------------------- the scales of the proofs
@@ -660,37 +500,46 @@ def one_sided_scales(alpha, beta):
     return {round(1 / share, 5), round(1 / (1 - share), 5)}
 
 
-@pytest.mark.parametrize(
-    ("name", "scales"),
-    [
-        ("dp-nas", {6, 2}),  # 3 d/(epsilon/2) for the tests, d/(epsilon/2) for the release
-        ("dp-exp-nas", {6, 2}),
-        ("dp-nas-released", {1}),
-        ("dp-bernstein", {round(1 / 0.9, 5), 10}),  # the total at nine tenths of epsilon, the squares at one
-        ("dp-nas-one-sided", one_sided_scales(alpha=0.5, beta=0.1)),
-        ("dp-se-svt", {6, 2}),
-        ("dp-se-modified", {6, 2}),
-        ("dp-se", {1}),
-        ("dp-bai", {1}),
-        ("dp-se-sharp", {1}),
-        ("dp-bai-sharp", {1}),
-        *(
-            (name, {1})
-            for name in ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed", "dp-paired-imed")
-        ),
-        *((name, {1}) for name in ("lazy-ucb", "lazy-dp-ts")),
-        ("guess-and-double", {1}),
-        ("dp-ucb", {11}),  # floor(log2 2000) + 1 levels
-        ("mishra-thakurta-2015", {22}),  # and two arms
-        ("dp-ucb-hybrid", {2, 4}),  # blocks at epsilon/2; trees of one and of two levels at epsilon/2
-    ],
-)
+SCALES = {
+    "dp-nas": {6, 2},  # 3 d/(epsilon/2) for the tests, d/(epsilon/2) for the release
+    "dp-exp-nas": {6, 2},
+    "dp-nas-released": {1},
+    "dp-bernstein": {round(1 / 0.9, 5), 10},  # the total at nine tenths of epsilon, the squares at one
+    "dp-nas-one-sided": one_sided_scales(alpha=0.5, beta=0.1),
+    "dp-se-svt": {6, 2},
+    "dp-se-modified": {6, 2},
+    "dp-se": {1},
+    "dp-bai": {1},
+    "dp-se-sharp": {1},
+    "dp-bai-sharp": {1},
+    "adap-ucb": {1},
+    "adap-klucb": {1},
+    "dp-klucb": {1},
+    "dp-imed": {1},
+    "dp-chernoff-imed": {1},
+    "dp-paired-imed": {1},
+    "lazy-ucb": {1},
+    "lazy-dp-ts": {1},
+    "guess-and-double": {1},
+    "dp-ucb": {11},  # floor(log2 2000) + 1 levels
+    "mishra-thakurta-2015": {22},  # and two arms
+    "dp-ucb-hybrid": {2, 4},  # blocks at epsilon/2; trees of one and of two levels at epsilon/2
+}
+
+
+@pytest.mark.parametrize(("name", "scales"), SCALES.items())
 def test_every_noise_has_the_scale_of_the_proof(name, scales):
     assert scales_of(name) == scales
 
 
-def test_the_scale_check_notices_a_sparse_vector_that_spends_epsilon(monkeypatch):
-    """Prefix sums move together, so this bug costs less than epsilon on tiny inputs; its scale shows."""
-    honest = AboveThreshold.__init__
-    monkeypatch.setattr(AboveThreshold, "__init__", lambda self, d, epsilon, *rest: honest(self, d, 2 * epsilon, *rest))
-    assert scales_of("dp-nas") == scales_of("dp-se-svt") == {3, 2}
+@pytest.mark.parametrize(
+    ("bug", "name"), [pytest.param(bug, name, id=f"{bug.name} in {name}") for bug in MUTANTS for name in bug.scales]
+)
+def test_wrong_scales_are_noticed(bug, name):
+    with planted(bug):
+        assert scales_of(name) != SCALES[name]
+
+
+@pytest.mark.parametrize("name", private_algorithms())
+def test_every_private_algorithm_has_its_scales_written_down(name):
+    assert name in SCALES

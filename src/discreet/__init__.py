@@ -12,6 +12,7 @@ Stopping rules: `DPBernstein`, `DPReleasedNAS`, `DPOneSidedNAS`, `DPExponentialN
 """
 
 from discreet._version import __version__
+from discreet.auditing import Audit, audit
 from discreet.bandits import (
     DPIMED,
     DPKLUCB,
@@ -90,6 +91,7 @@ __all__ = [
     "AdaPUCB",
     "AnytimeLazyUCB",
     "ArgumentError",
+    "Audit",
     "Bandit",
     "BinaryTreeCounter",
     "DPBernstein",
@@ -134,6 +136,7 @@ __all__ = [
     "Unit",
     "WaitingError",
     "__version__",
+    "audit",
     "make_policy",
     "make_rule",
     "recommend",

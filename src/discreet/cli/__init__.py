@@ -1,4 +1,5 @@
-"""The command line: `discreet simulate`, `compare`, `reproduce`, `stop`, `plan`, `bounds`, `policies` and `plot`.
+"""The command line: `discreet simulate`, `compare`, `reproduce`, `stop`, `plan`, `bounds`,
+`audit`, `policies` and `plot`.
 
 It can be imported without typer and rich, so that a small installation says what is missing.
 """

@@ -57,8 +57,8 @@ def real(text: str | float) -> float:
         raise typer.BadParameter(f"{text!r} is not a number") from None
 
 
-def read_options(texts: Iterable[str], epsilon: float | None) -> dict[str, Any]:
-    """Options of a policy from texts such as "beta=0.1".
+def read_options(texts: Iterable[str], epsilon: float | None, simulated: bool = True) -> dict[str, Any]:
+    """Options of a policy from texts such as "beta=0.1"; those of a simulation have arguments of their own.
 
     >>> read_options(["preset=thesis", "beta=0.1"], epsilon=0.5)
     {'epsilon': 0.5, 'preset': 'thesis', 'beta': 0.1}
@@ -71,9 +71,9 @@ def read_options(texts: Iterable[str], epsilon: float | None) -> dict[str, Any]:
             raise ArgumentError(f"an option must look like name=value, got {text!r}")
         if name in options:
             raise ArgumentError(f"{name} must be given once, got it twice")
-        if name in ELSEWHERE:
+        if simulated and name in ELSEWHERE:
             raise ArgumentError(f"{name} is not an option of the policy here; use {ELSEWHERE[name]}")
-        if name in TAKEN:
+        if simulated and name in TAKEN:
             raise ArgumentError(f"{name} cannot be set here: guess-and-double is simulated around dp-se")
         options[name] = read_value(value)
     return options

@@ -1,0 +1,202 @@
+"""Which event tells two neighbouring inputs apart: picked on some runs, so that others can count it honestly.
+
+Everything that a run released is a dictionary of named facts: numbers (released totals) and words (plans, answers,
+decisions). A *trait* turns the facts of a run into one number, and an event is a trait on one side of a threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Facts = dict[str, Any]
+Floats = NDArray[np.float64]
+
+DERIVED = "value: "  # numbers that repeat a release in another unit: watched, but no evidence of their own
+_COLUMNS, _PAIRED, _WORDS = 24, 8, 8  # the most common ones are enough
+_THRESHOLDS = 33
+_CLEAR = 4.0  # standard errors between two medians that are taken for different
+_RARE = 10  # runs: a decision that is rarer says nothing about its probability
+_CERTAIN = 12.0  # evidence of a number without any noise
+
+
+class Table:
+    """The facts of many runs on one input, by column."""
+
+    def __init__(self, runs: Sequence[Facts]) -> None:
+        self.runs = runs
+        self._columns: dict[str, Floats] = {}
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def numbers(self, column: str) -> Floats:
+        """A column of numbers; NaN where a run has none."""
+        if column not in self._columns:
+            found: Iterator[Any] = (facts.get(column) for facts in self.runs)
+            values = (float(value) if is_number(value) else math.nan for value in found)
+            self._columns[column] = np.fromiter(values, np.float64, len(self.runs))
+        return self._columns[column]
+
+    def words(self, column: str) -> list[Hashable]:
+        """A column of words; None where a run has none."""
+        return [facts.get(column) for facts in self.runs]
+
+    @cached_property
+    def decisions(self) -> list[Hashable]:
+        """All words of each run together."""
+        return [tuple(item for item in facts.items() if not is_number(item[1])) for facts in self.runs]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a fact is a number; a yes or no is a word."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class Trait:
+    """One number for each run, and its name."""
+
+    name: str
+    measure: Callable[[Table], Floats]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A trait that is at least a threshold, or at most one. A run without it is outside."""
+
+    trait: Trait
+    threshold: float
+    above: bool
+
+    def count(self, table: Table) -> int:
+        """In how many runs it happened."""
+        values = self.trait.measure(table)
+        return int(np.count_nonzero(values >= self.threshold if self.above else values <= self.threshold))
+
+    def __str__(self) -> str:
+        if " is " in self.trait.name:
+            return self.trait.name if self.above else f"not ({self.trait.name})"
+        return f"{self.trait.name} {'>=' if self.above else '<='} {self.threshold:.7g}"
+
+
+def pick(here: Table, there: Table, deviations: float) -> Event | None:
+    """The event that proves most about the probability `here` over that `there`; None if no run released anything.
+
+    Candidates are compared by approximate limits (Wilson's, at so many standard deviations): whatever is picked, the
+    bound is computed from other runs.
+    """
+    best, found = -math.inf, None
+    for trait in traits(here, there):
+        one, other = trait.measure(here), trait.measure(there)
+        one, other = np.sort(one[~np.isnan(one)]), np.sort(other[~np.isnan(other)])
+        limits = thresholds(np.concatenate([one, other]))
+        for above in (True, False):
+            if above:
+                hits, others = (values.size - np.searchsorted(values, limits, "left") for values in (one, other))
+            else:
+                hits, others = (np.searchsorted(values, limits, "right") for values in (one, other))
+            low, high = wilson(hits, len(here), -deviations), wilson(others, len(there), deviations)
+            score = np.log(np.maximum(low, 1e-300) / high)
+            if limits.size and score.max() > best:
+                best, found = float(score.max()), Event(trait, float(limits[score.argmax()]), above)
+    return found
+
+
+def thresholds(values: Floats) -> Floats:
+    """A few of the values that occur, evenly spread."""
+    different = np.unique(values)
+    if different.size <= _THRESHOLDS:
+        return different
+    return np.unique(np.quantile(values, np.linspace(0, 1, _THRESHOLDS), method="nearest"))
+
+
+def wilson(hits: Any, runs: int, deviations: float) -> Any:
+    """Wilson's limit of a probability: below for negative deviations."""
+    share, square = hits / runs, deviations**2 / runs
+    middle = share + square / 2
+    spread = np.sign(deviations) * np.sqrt(square * share * (1 - share) + square**2 / 4)
+    return np.clip((middle + spread) / (1 + square), 0.0, 1.0)
+
+
+# ---------------------------------------------------------------------- the traits
+
+
+def traits(here: Table, there: Table) -> Iterator[Trait]:
+    """What may tell two inputs apart: each number, sums and differences of two, each word, and likelihoods."""
+    common = Counter(name for table in (here, there) for facts in table.runs for name in facts)
+    example = {name: value for table in (there, here) for facts in table.runs for name, value in facts.items()}
+    names = [name for name, _ in common.most_common()]
+    numbers = [name for name in names if is_number(example[name])][:_COLUMNS]
+    released = [name for name in numbers if not name.startswith(DERIVED)]
+    for name in numbers:
+        yield Trait(name, lambda table, name=name: table.numbers(name))  # type: ignore[misc]
+    for one, other in combinations(released[:_PAIRED], 2):
+        for sign, word in ((-1, "minus"), (1, "plus")):
+            yield Trait(f"({one}) {word} ({other})", two(one, other, sign))
+    for name in [name for name in names if not is_number(example[name])][:_COLUMNS]:
+        for value, _ in Counter([*here.words(name), *there.words(name)]).most_common(_WORDS):
+            yield Trait(f"{name} is {value}", word_is(name, value))
+    for value, _ in Counter([*here.decisions, *there.decisions]).most_common(_WORDS):
+        yield Trait(f"all decisions together is {value}", decisions_are(value))
+    by_numbers, by_words = likelihood_of_numbers(here, there, released), likelihood_of_words(here, there)
+    yield Trait("likelihood ratio of the releases", by_numbers)
+    yield Trait("likelihood ratio of the decisions", by_words)
+    yield Trait("likelihood ratio of all", lambda table: by_numbers(table) + by_words(table))
+
+
+def two(one: str, other: str, sign: int) -> Callable[[Table], Floats]:
+    """A sum or difference of two columns: noise that two releases share is gone from one of them."""
+    return lambda table: table.numbers(one) + sign * table.numbers(other)
+
+
+def word_is(name: str, value: Hashable) -> Callable[[Table], Floats]:
+    """1 where a word is this one, and else 0."""
+    return lambda table: np.array([float(word == value) for word in table.words(name)])
+
+
+def decisions_are(value: Hashable) -> Callable[[Table], Floats]:
+    """1 where everything that was decided is this, and else 0."""
+    return lambda table: np.array([float(word == value) for word in table.decisions])
+
+
+def likelihood_of_numbers(here: Table, there: Table, names: Sequence[str]) -> Callable[[Table], Floats]:
+    """The log-likelihood ratio if every release had Laplace noise of its own around its median."""
+    known = []
+    for name in names:
+        one, other = here.numbers(name), there.numbers(name)
+        one, other = one[~np.isnan(one)], other[~np.isnan(other)]
+        if min(one.size, other.size) < _RARE:
+            continue
+        first, second = float(np.median(one)), float(np.median(other))
+        scale = float(np.concatenate([np.abs(one - first), np.abs(other - second)]).mean())
+        if abs(first - second) > _CLEAR * scale * math.sqrt(1 / one.size + 1 / other.size):
+            known.append((name, first, second, max(scale, abs(first - second) / _CERTAIN)))
+
+    def measure(table: Table) -> Floats:
+        total = np.zeros(len(table))
+        for name, first, second, scale in known:
+            values = table.numbers(name)
+            total += np.nan_to_num((np.abs(values - second) - np.abs(values - first)) / scale)
+        return total
+
+    return measure
+
+
+def likelihood_of_words(here: Table, there: Table) -> Callable[[Table], Floats]:
+    """The log-ratio of how often a run's decisions, all together, were seen on the two inputs."""
+    one, other = Counter(here.decisions), Counter(there.decisions)
+    ratio = {
+        word: math.log((one[word] + 0.5) / (other[word] + 0.5))
+        for word in one | other
+        if one[word] + other[word] >= _RARE
+    }
+    return lambda table: np.array([ratio.get(word, 0.0) for word in table.decisions])

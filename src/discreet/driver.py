@@ -346,8 +346,8 @@ class Bandit(Kept):
         crash can lose are tickets and rewards since the last save or close. While an epoch is open the file
         holds its exact totals and unused noise: it is as sensitive as the rewards themselves. It stays locked as
         long as this object lives, or until `detach`: no other process can load it. Never go on from an older
-        copy of the file. (A step-wise policy closes at every pull, so its
-        file is written at every pull, ledger and all: keep those short.)
+        copy of the file. (A step-wise policy closes at every pull, so its file is written at every pull, ledger
+        and all: keep those short.)
         """
         with self._lock:
             self._store(path)

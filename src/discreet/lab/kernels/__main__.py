@@ -9,7 +9,8 @@ from discreet.lab.stopping import run_rule
 
 if __name__ == "__main__":
     for policy in KERNELED:
-        given: dict[str, Any] = {"epsilon": 1.0} if accepts(policy.key, "epsilon") else {}
+        options = {"epsilon": 1.0, "beta": 0.1}
+        given: dict[str, Any] = {name: value for name, value in options.items() if accepts(policy.key, name)}
         simulate(policy.key, [0.6, 0.4], horizon=1000, runs=1, **given)
     for rule in ("nas", "ebstop", "dp-nas", "dp-nas-one-sided", "dp-bernstein"):
         epsilon = 1.0 if rule.startswith("dp-") else None

@@ -35,7 +35,7 @@ def league_picture(found: LeagueFindings) -> Picture:
         "orange the paper's. A finite run may lie below the bound.",
         panels,
         columns=1,
-        stretch=2.0,
+        stretch=2.5,
     )
 
 

@@ -81,7 +81,7 @@ def test_no_mutant_is_alive(one):
 
 @pytest.mark.study
 @pytest.mark.parametrize(
-    ("name", "samples"), [("laplace", 3000), ("binary-tree", 1000), ("dp-imed", 400), ("dp-exp-nas", 300)]
+    ("name", "samples"), [("laplace", 3000), ("binary-tree", 1000), ("dp-imed", 90), ("dp-exp-nas", 90)]
 )
 def test_two_hundred_audits_of_correct_code_accuse_nobody(name, samples):
     bounds = [discreet.audit(name, samples=samples)[0].epsilon for _ in range(REPEATED)]

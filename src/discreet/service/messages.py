@@ -1,0 +1,397 @@
+"""What travels over HTTP: every request and every answer, checked as it is read.
+
+Nothing here can carry a reward back: answers hold what was released, what was planned, and what follows from those.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+MOST_UNITS = 1000
+MOST_REWARDS = 10_000
+MOST_ARMS = 100
+
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Slug = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", description="lower-case letters, digits and dashes")]
+UnitName = Annotated[str, Meta(min_length=1, max_length=200, description="who or what is assigned: a person, a visit")]
+Decimal = Annotated[
+    str, Meta(pattern=r"^[0-9]{1,9}(\.[0-9]{1,18})?$", description="a number as text, so that it stays exact")
+]
+State = Literal["draft", "running", "paused", "stopped", "archived"]
+Scope = Literal["assign", "report", "analyse", "admin"]
+PrivacyUnit = Literal["person", "event"]
+Contribution = Literal["each-epoch", "once"]
+Source = Literal["assignments", "totals"]
+Status = Literal["counted", "duplicate", "late", "unknown", "accepted"]
+
+
+class Request(Struct, forbid_unknown_fields=True, omit_defaults=False):
+    """The base of what clients send: unknown fields are refused, so a typing error does not pass in silence."""
+
+
+# ---------------------------------------------------------------------- experiments
+
+
+class NewExperiment(Request):
+    """What is tried, on whom, and what it may cost them. It cannot be changed once the experiment has started.
+
+    A bandit has `arms` and a `policy`; a private running mean has a `rule` instead. `privacy_unit` "person" protects
+    everything that one person ever reports: a person counts once in each epoch (`contribution` "each-epoch", for
+    policies whose epsilon halves from epoch to epoch) or once in the whole experiment ("once"). "event" protects one
+    reward. `epsilon` is charged to the `population`'s budget when the experiment starts.
+    """
+
+    name: Slug
+    epsilon: Decimal
+    arms: Annotated[list[Name], Meta(max_length=MOST_ARMS)] = field(default_factory=list)
+    policy: str | None = None
+    rule: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    """More options of the policy or rule, such as `beta`, `horizon` or `alpha`."""
+    low: float = 0.0
+    high: float = 1.0
+    default_reward: float | None = None
+    """What a reward that never comes counts as: `low` if nothing is said."""
+    window: Annotated[float, Meta(ge=0, le=10_000_000)] = 3600.0
+    """Seconds from an assignment until its reward must be in."""
+    privacy_unit: PrivacyUnit = "person"
+    contribution: Contribution | None = None
+    population: Slug = "everybody"
+    source: Source = "assignments"
+    """Whether the service assigns, or an event log is aggregated elsewhere and its totals are handed in."""
+    blind_receipts: bool = False
+    """Answer every reward with "accepted", so that a reporter does not learn what became of it."""
+    description: Annotated[str, Meta(max_length=2000)] = ""
+
+
+class PrivacyLabel(Struct):
+    """What is promised, in numbers and in words: shown with every experiment."""
+
+    epsilon: Decimal
+    unit: PrivacyUnit
+    contribution: Contribution | None
+    neighbours: str
+    reason: str
+    public: str
+    not_promised: str
+
+
+class ArmView(Struct):
+    """An arm by what was released about it. `mean` and `radius` are of its last release."""
+
+    name: str | None
+    viable: bool
+    assigned: int
+    """In closed epochs and, as planned and dealt, in the open one: public."""
+    mean: float | None
+    radius: float | None
+    eliminated_in: int | None
+
+
+class ReleaseView(Struct):
+    """One noisy total, as it left the private side."""
+
+    epoch: int
+    arm: str | None
+    count: int
+    mean: float
+    value: float
+    scale: float
+    """The scale of the discrete Laplace noise in `value`."""
+    radius: float
+    """The mean lies within this of the noisy mean, for sampling and noise together, with probability 95 %."""
+    epsilon: Decimal
+    what: str
+
+
+class EpochView(Struct):
+    """One epoch: all of it follows from what was released before, and from who came when."""
+
+    number: int
+    state: Literal["open", "closed", "burnt"]
+    planned: dict[str, int]
+    learns: bool
+    quota: int
+    dealt: int
+    epsilon: Decimal
+    """What this epoch costs a unit of privacy that is in it."""
+    opened_at: float
+    full_at: float | None
+    ripe_at: float | None
+    closed_at: float | None
+    threshold: float | None
+    """How far behind the best noisy mean an arm may lie, where the policy has such a number."""
+    releases: list[ReleaseView]
+    eliminated: list[str]
+
+
+class ExperimentView(Struct):
+    """An experiment as anybody with the scope `analyse` sees it."""
+
+    id: str
+    name: str
+    state: State
+    description: str
+    algorithm: str
+    kind: Literal["policy", "rule"]
+    options: dict[str, Any]
+    low: float
+    high: float
+    default_reward: float
+    window: float
+    population: str
+    source: Source
+    blind_receipts: bool
+    privacy: PrivacyLabel
+    spent: Decimal
+    """Of epsilon, by releases so far."""
+    arms: list[ArmView]
+    epoch: EpochView | None
+    best: str | None
+    settled: bool
+    """Whether nothing is left to find out."""
+    estimate: float | None
+    """Of a rule that has halted: the mean, with its promise in `answer`."""
+    answer: str | None
+    created_at: float
+    started_at: float | None
+    ended_at: float | None
+
+
+class Experiments(Struct):
+    """A page of experiments."""
+
+    experiments: list[ExperimentView]
+
+
+class Epochs(Struct):
+    """All epochs of an experiment, oldest first."""
+
+    epochs: list[EpochView]
+
+
+class Releases(Struct):
+    """All releases of an experiment, oldest first."""
+
+    releases: list[ReleaseView]
+
+
+# ---------------------------------------------------------------------- assign and report
+
+
+class AssignRequest(Request):
+    """Whom to assign: named units, or (at event level) a number of nameless ones."""
+
+    units: Annotated[list[UnitName], Meta(min_length=1, max_length=MOST_UNITS)] | None = None
+    count: Annotated[int, Meta(ge=1, le=MOST_UNITS)] | None = None
+
+
+class Assignment(Struct):
+    """What one unit gets. Without `learn` its reward is not needed, and `assignment` is null."""
+
+    unit: str | None
+    arm: str | None
+    assignment: str | None
+    epoch: int | None
+    learn: bool
+    deadline: float | None
+
+
+class Assignments(Struct):
+    """One assignment for each unit, in the order of the request."""
+
+    assignments: list[Assignment]
+
+
+class RewardRequest(Request):
+    """One reward. Values outside the declared range are moved to its end."""
+
+    reward: float
+
+
+class BatchedReward(Request):
+    """A reward of a batch."""
+
+    assignment: Annotated[str, Meta(max_length=200)]
+    reward: float
+
+
+class RewardBatch(Request):
+    """Many rewards; each is taken or refused by itself."""
+
+    rewards: Annotated[list[BatchedReward], Meta(min_length=1, max_length=MOST_REWARDS)]
+
+
+class Receipt(Struct):
+    """What became of a reward."""
+
+    status: Status
+
+
+class Receipts(Struct):
+    """What became of each reward of a batch, in its order."""
+
+    statuses: list[Status]
+
+
+class EpochTotals(Request):
+    """The exact totals of the open epoch, in grid units, of an experiment that is fed from an event log."""
+
+    epoch: int
+    totals: dict[str, Annotated[int, Meta(ge=0)]]
+
+
+class PlanView(Struct):
+    """What an event log must be aggregated to: how many contributions of each arm, on which grid."""
+
+    epoch: int
+    pulls: dict[str, int]
+    learns: bool
+    low: float
+    high: float
+    step: float
+    floor: int
+    width: int
+
+
+# ---------------------------------------------------------------------- populations, keys, planning
+
+
+class NewPopulation(Request):
+    """People who may be in several experiments, and what all of these together may cost one of them."""
+
+    name: Slug
+    budget: Decimal
+
+
+class LedgerEntry(Struct):
+    """One line of a population's ledger; `digest` chains it to the line before."""
+
+    number: int
+    population: str
+    experiment: str | None
+    epoch: int | None
+    kind: Literal["budget", "reserve", "release", "burn", "refund"]
+    epsilon: Decimal
+    at: float
+    digest: str
+
+
+class PopulationView(Struct):
+    """A population, its budget and what is left of it."""
+
+    name: str
+    budget: Decimal
+    reserved: Decimal
+    left: Decimal
+
+
+class Populations(Struct):
+    """All populations."""
+
+    populations: list[PopulationView]
+
+
+class Ledger(Struct):
+    """A ledger, oldest line first."""
+
+    population: PopulationView
+    entries: list[LedgerEntry]
+    intact: bool
+    """Whether the chain of digests holds."""
+
+
+class NewKey(Request):
+    """A key for somebody: what it may do, for which experiment (null: all), and for how long."""
+
+    name: Name
+    scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]
+    experiment: str | None = None
+    expires_in: Annotated[float, Meta(gt=0, le=315_360_000)] | None = None
+
+
+class KeyView(Struct):
+    """A key without its secret, which is not kept."""
+
+    id: str
+    name: str
+    scopes: list[Scope]
+    experiment: str | None
+    created_at: float
+    expires_at: float | None
+    revoked_at: float | None
+
+
+class MadeKey(Struct):
+    """A new key: the only time that `key` is shown."""
+
+    key: str
+    about: KeyView
+    warning: str | None
+
+
+class Keys(Struct):
+    """All keys."""
+
+    keys: list[KeyView]
+
+
+class PlannedEpoch(Struct):
+    """One epoch of a plan, in the worst case that no arm goes earlier."""
+
+    number: int
+    gap: float
+    """What an arm must be behind to be gone after this epoch."""
+    each: int
+    total: int
+    """Assignments of all arms up to here."""
+    epsilon: Decimal
+    ends_after: float | None
+    """Seconds from the start, at the given traffic and window."""
+
+
+class ExperimentPlan(Struct):
+    """How many assignments an experiment takes, and how long, before it is run."""
+
+    policy: str
+    epochs: list[PlannedEpoch]
+    total: int
+    seconds: float | None
+    words: str
+
+
+class AlgorithmView(Struct):
+    """A policy or rule that the service can run."""
+
+    name: str
+    kind: Literal["policy", "rule"]
+    about: str
+    options: dict[str, Any]
+    """Each option's default; null for what must be given or may be left out."""
+    required: list[str]
+    units: list[PrivacyUnit]
+
+
+class Algorithms(Struct):
+    """All of them."""
+
+    algorithms: list[AlgorithmView]
+
+
+class Problem(Struct, omit_defaults=True):
+    """An error, as RFC 9457 has it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    field: str | None = None
+
+
+class Health(Struct):
+    """Whether this process is alive, or ready."""
+
+    status: Literal["ok", "unavailable"]
+    detail: str = ""

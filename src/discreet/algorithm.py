@@ -21,6 +21,10 @@ class Algorithm(Configured, Kept, ABC):
     privacy_reason: ClassVar[str | None] = None
     """Why it is private, in one sentence; None for what is not private."""
 
+    open_book: ClassVar[bool] = False
+    """Whether it holds nothing between epochs but what it has released, and plans by that alone. Then its state may lie
+    in a database that many people can read, and a service can run it."""
+
     noise: Noise | None = None
     epsilon: float
 

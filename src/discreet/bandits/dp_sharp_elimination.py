@@ -46,6 +46,7 @@ class DPSharpElimination(EliminationPolicy):
     """
 
     key = "dp-se-sharp"
+    open_book = True
     privacy_reason = (
         "each reward enters the noisy total of one arm in one epoch: parallel composition of Laplace mechanisms, and "
         "the tests follow from what they released"

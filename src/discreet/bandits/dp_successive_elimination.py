@@ -45,6 +45,7 @@ class DPSuccessiveElimination(EliminationPolicy):
     """
 
     key = "dp-se"
+    open_book = True
     privacy_reason = (
         "each reward enters the noisy total of one arm in one epoch: parallel composition of Laplace mechanisms"
     )

@@ -140,7 +140,7 @@ _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-r
 
 def problem_response(problem: ServiceProblem) -> Response:
     """A problem as RFC 9457 has it."""
-    kind = f"about:blank#{problem.title.replace(' ', '-')}"
+    kind = f"urn:discreet:{problem.title.replace(' ', '-')}"
     said = Problem(kind, problem.title, problem.status, problem.detail, problem.field)
     headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
     if problem.status == 503:

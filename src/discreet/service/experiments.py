@@ -23,7 +23,7 @@ from discreet.service.problems import ServiceProblem, invalid
 
 MEAN_RULE = "dp-nas-released"
 EVENT_POLICY = "dp-se-sharp"
-PERSON_POLICY = "dp-se-person"
+PERSON_POLICY = "dp-se-sharp-person"
 OURS = {"arms", "epsilon", "low", "high", "radius", "noise", "clip"}
 """Options that the service sets by itself, or that have no meaning in it."""
 DEFAULTS = {"beta": 0.05, "alpha": 0.1}
@@ -95,7 +95,7 @@ class Description:
         request = self.request
         kind: type[Algorithm] = (POLICIES if self.kind == "policy" else RULES)[self.algorithm]
         how = {
-            "each-epoch": "A person counts once in each epoch, and the epochs' epsilons add up to epsilon at most. ",
+            "each-epoch": "",
             "once": "A person counts once in the whole experiment. ",
             None: "",
         }[request.contribution]

@@ -3,7 +3,8 @@
 Which arm to pull next, and when enough has been seen, under pure differential privacy.
 
 Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, their sharper siblings
-`DPSharpElimination` and `DPSharpBestArm`, `GuessAndDouble`, the withdrawn
+`DPSharpElimination` and `DPSharpBestArm`, `DPPersonElimination` and
+`DPSharpPersonElimination`, `GuessAndDouble`, the withdrawn
 `DPSparseVectorElimination` and `ModifiedDPSuccessiveElimination`, and the non-private `UCB`,
 `KLUCB`, `IMED`, `ThompsonSampling` and `SuccessiveElimination`; `Bandit` drives any of them by ask and tell.
 
@@ -31,8 +32,10 @@ from discreet.bandits import (
     DPChernoffIMED,
     DPHybridUCB,
     DPPairedIMED,
+    DPPersonElimination,
     DPSharpBestArm,
     DPSharpElimination,
+    DPSharpPersonElimination,
     DPSparseVectorElimination,
     DPSuccessiveElimination,
     GuessAndDouble,
@@ -111,9 +114,11 @@ __all__ = [
     "DPHybridUCB",
     "DPOneSidedNAS",
     "DPPairedIMED",
+    "DPPersonElimination",
     "DPReleasedNAS",
     "DPSharpBestArm",
     "DPSharpElimination",
+    "DPSharpPersonElimination",
     "DPSparseVectorElimination",
     "DPSuccessiveElimination",
     "DiscreetError",

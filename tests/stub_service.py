@@ -81,7 +81,7 @@ class Stub:
                 return httpx.Response(200, json=view(name))
             case "GET", ["experiments", _, "releases"]:
                 return httpx.Response(200, json={"releases": []})
-            case "DELETE", ["keys", _]:
+            case "DELETE", ["experiments", _]:
                 return httpx.Response(204)
         return problem(404, "Not found", f"there is nothing at {path}")
 

@@ -386,7 +386,7 @@ def test_other_calls(driven, stub):
     banners = d.client.experiment("banners")
     assert d.do(banners.start()).state == "running"
     assert d.do(banners.releases()) == []
-    assert d.do(d.client.revoke_key("k1")) is None
+    assert d.do(banners.delete()) is None
     stub.view = {"settled": True}
     assert d.do(banners.wait_until_settled()).settled
     stub.view = {}

@@ -16,6 +16,7 @@ from discreet.client.effects import Effect, Pause, Reply, Send, Steps, Work
 from discreet.client.experiment import ExperimentOperations, Trial
 from discreet.client.operation import Awaiting
 from discreet.client.service import ServiceOperations
+from discreet.errors import UnreachableError
 from discreet.service.messages import Assignment
 
 T = TypeVar("T")
@@ -130,6 +131,10 @@ class AsyncClient(ServiceOperations, Awaiting):
             )
         except httpx.TransportError as error:
             raise as_unanswered(error) from None
+        except RuntimeError:
+            if self._http.is_closed:
+                raise UnreachableError("the client is closed") from None
+            raise
 
     # ------------------------------------------------------------------ the background
 

@@ -19,6 +19,7 @@ from discreet.client.effects import Effect, Pause, Reply, Send, Steps, Work
 from discreet.client.experiment import ExperimentOperations, Trial
 from discreet.client.operation import Blocking
 from discreet.client.service import ServiceOperations
+from discreet.errors import UnreachableError
 from discreet.service.messages import Assignment
 
 T = TypeVar("T")
@@ -141,6 +142,10 @@ class Client(ServiceOperations, Blocking):
             )
         except httpx.TransportError as error:
             raise as_unanswered(error) from None
+        except RuntimeError:
+            if self._http.is_closed:
+                raise UnreachableError("the client is closed") from None
+            raise
 
     # ------------------------------------------------------------------ the background
 

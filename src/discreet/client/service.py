@@ -19,6 +19,7 @@ from discreet.service.messages import (
     KeyView,
     Ledger,
     MadeKey,
+    NewBudget,
     NewExperiment,
     NewKey,
     NewPopulation,
@@ -76,6 +77,12 @@ class ServiceOperations:
         return (yield from self._core.ask(Call("POST", path("populations"), PopulationView, message, repeatable=False)))
 
     @operation
+    def set_budget(self, population: str, budget: str | float) -> Steps[PopulationView]:
+        """Change what all experiments together may cost one of these people: never to less than is set aside."""
+        message = checked(NewBudget, {"budget": decimal("budget", budget)})
+        return (yield from self._core.ask(Call("PUT", path("populations", population), PopulationView, message)))
+
+    @operation
     def ledger(self, population: str = "everybody") -> Steps[Ledger]:
         """Everything that was ever charged to a population."""
         return (yield from self._core.ask(Call("GET", path("populations", population, "ledger"), Ledger)))
@@ -95,6 +102,6 @@ class ServiceOperations:
         return (yield from self._core.ask(Call("POST", path("keys"), MadeKey, message, repeatable=False)))
 
     @operation
-    def revoke_key(self, id: str) -> Steps[None]:  # noqa: A002  (what the service calls it)
+    def revoke_key(self, id: str) -> Steps[KeyView]:  # noqa: A002  (what the service calls it)
         """Make a key useless from now on."""
-        yield from self._core.ask(Call("DELETE", path("keys", id), type(None)))
+        return (yield from self._core.ask(Call("DELETE", path("keys", id), KeyView)))

@@ -95,10 +95,10 @@ def checked(kind: type[T], fields: dict[str, Any]) -> T:
 def decimal(name: str, value: str | float) -> str:
     """An amount of privacy as the text that travels.
 
-    >>> decimal("epsilon", 0.5), decimal("epsilon", 2e-5), decimal("epsilon", "0.10")
-    ('0.5', '0.00002', '0.10')
+    >>> decimal("epsilon", 10), decimal("epsilon", 2e-5), decimal("epsilon", "0.10")
+    ('10', '0.00002', '0.10')
     """
     if isinstance(value, str):
         return value
     number = checks.positive(name, value)
-    return format(Decimal(repr(number)), "f")
+    return format(Decimal(repr(number)).normalize(), "f")

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import ArgumentError, DPPersonElimination, DPSharpPersonElimination, SimulatedNoise
+from discreet.auditing.examine import compare
+from discreet.auditing.subjects import subject
 from discreet.lab import play
 from discreet.privacy import Neighbours, Unit, spent, spent_by_person
 from discreet.theory import PersonSchedule, epoch_epsilon
@@ -160,3 +162,21 @@ def test_the_best_arm_is_found_by_the_deadline(name, epsilon):
         else:
             late += policy.epoch > 3  # 2^-3 <= 0.2
     assert wrong + late <= 9  # Binomial(60, 0.05) is above with a chance of 0.0003, and both are far below beta
+
+
+# ---------------------------------------------------------------------- audits
+
+
+def followed(epsilon=2.0, samples=1500):
+    """What the pair of an audit that follows one person through the epochs proves."""
+    *others, pair = subject("dp-se-person", epsilon, {}).find_pairs()
+    assert len(others) == 3
+    assert pair.name.startswith("a reward of each epoch")
+    return compare(pair, 1e-6, samples, 1.0, lambda done: None).epsilon
+
+
+def test_an_audit_follows_a_person_through_the_epochs(monkeypatch):
+    """The first two of them, which cost 3/4 of epsilon; and it is not caught in the trap."""
+    assert 0.1 < followed() <= 1.5
+    monkeypatch.setattr(DPPersonElimination, "epoch_epsilon", lambda self, epoch: self.epsilon)
+    assert followed() > 2.0

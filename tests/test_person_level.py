@@ -164,6 +164,21 @@ def test_the_best_arm_is_found_by_the_deadline(name, epsilon):
     assert wrong + late <= 9  # Binomial(60, 0.05) is above with a chance of 0.0003, and both are far below beta
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_people_with_habits_do_not_break_the_promise_of_two_arms(name):
+    """The same people pay the very same rewards in every epoch: independent within epochs, and not between them."""
+    wrong = 0
+    for run in range(60):
+        people = np.random.default_rng((5, run)).random((200_000, 2)) < (0.55, 0.45)
+        policy = discreet.make_policy(name, ["A", "B"], epsilon=1.0, beta=0.05, noise=SimulatedNoise((3, run)))
+        while plan := policy.plan():
+            places = 2 * plan.pulls["A"]  # the arms take turns
+            paid = {"A": people[0:places:2, 0].sum(), "B": people[1:places:2, 1].sum()}
+            policy.close({arm: int(total) * policy.grid.width for arm, total in paid.items()})
+        wrong += policy.best_arm != "A" or policy.epoch > 4  # 2^-4 <= 0.1; the sharp one needs no more
+    assert wrong <= 9  # as above
+
+
 # ---------------------------------------------------------------------- audits
 
 

@@ -321,6 +321,15 @@ def test_kind_errors(engine, log):
         epoch_totals(frame(log), plan, default_reward=2.0, engine=engine)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_later_epoch_must_say_where_it_begins(engine, log):
+    plan = plan_for(Grid(0.0, 1.0), {"x": 8}, 2)
+    with pytest.raises(ArgumentError, match="after must be the `until` of epoch 1"):
+        epoch_totals(frame(log), plan, engine=engine)
+    with pytest.raises(ArgumentError, match="after must be the `until` of epoch 1"):
+        epoch_query("log", plan)
+
+
 def test_a_missing_engine_is_named(monkeypatch, log):
     for engine in ENGINES:
         monkeypatch.delitem(sys.modules, f"discreet.logs.with_{engine}", raising=False)

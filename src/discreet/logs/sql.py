@@ -25,6 +25,7 @@ def epoch_query(
     keep the greatest `until` for the next epoch's `after`.
     """
     question = Question(plan, columns or Columns(), after, before, default_reward, contribution)
+    question.check_start(after)
     return question_query(table, question)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import ExitStack
 from typing import Any
 
 import duckdb
@@ -22,13 +24,19 @@ class DuckLog:
 
     def __init__(self, log: Any, question: Question) -> None:
         self._question = question
-        with unreadable(duckdb.Error):
-            self._connection = duckdb.connect(":memory:")
+        with ExitStack() as held, unreadable(duckdb.Error):
+            folder = held.enter_context(tempfile.TemporaryDirectory(prefix="discreet-"))
+            settings: dict[str, Any] = {
+                "temp_directory": folder,  # what does not fit into memory goes there, for us alone to read
+                "autoinstall_known_extensions": "false",
+            }
+            self._connection = held.enter_context(duckdb.connect(":memory:", config=settings))
             self._source = self._open(log)
             described = self._connection.execute(f"DESCRIBE SELECT * FROM {self._source}").fetchall()
-        self._types = {row[0]: str(row[1]).upper() for row in described}
-        require(list(self._types), question.wanted)
-        self.kind = self._check()
+            self._types = {row[0]: str(row[1]).upper() for row in described}
+            require(list(self._types), question.wanted)
+            self.kind = self._check()
+            self._held = held.pop_all()
 
     def answer(self, question: Question) -> list[Found]:
         """Run the one query."""
@@ -38,7 +46,7 @@ class DuckLog:
 
     def close(self) -> None:
         """Let go of the log."""
-        self._connection.close()
+        self._held.close()
 
     def _open(self, log: Any) -> str:
         file = as_file(log)

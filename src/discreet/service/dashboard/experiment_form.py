@@ -220,7 +220,8 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def shown_options(algorithm: AlgorithmView | None) -> Mapping[str, Any]:
+def shown_options(fields: Fields, algorithm: AlgorithmView | None) -> Mapping[str, Any]:
     """What the part of the form about options needs."""
     needed, other = option_names(algorithm) if algorithm is not None else ([], [])
-    return {"algorithm": algorithm, "needed": needed, "other": other, "meanings": MEANINGS}
+    wrong = any(f"option.{name}" in fields.errors for name in other)
+    return {"algorithm": algorithm, "needed": needed, "other": other, "other_wrong": wrong, "meanings": MEANINGS}

@@ -156,7 +156,7 @@ def show_options(visit: Visit) -> Response:
     """The options of the algorithm that was just chosen, for the form."""
     algorithm = form.find(visit.control.algorithms(), visit.query.get("algorithm", ""))
     fields = Fields(form.option_values(algorithm))
-    return page(visit, "options.html", fields=fields, **form.shown_options(algorithm))
+    return page(visit, "options.html", fields=fields, **form.shown_options(fields, algorithm))
 
 
 def _draft(visit: Visit) -> ExperimentView:
@@ -194,7 +194,7 @@ def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None, stat
         algorithms=algorithms,
         populations=visit.control.populations(),
         units=list(form.UNITS),
-        **form.shown_options(form.find(algorithms, fields.text("algorithm"))),
+        **form.shown_options(fields, form.find(algorithms, fields.text("algorithm"))),
     )
 
 

@@ -34,6 +34,10 @@ class Fields:
         """What was typed."""
         return self.values.get(name, "").strip()
 
+    def error(self, name: str) -> str:
+        """What is wrong with a field, or nothing."""
+        return self.errors.get(name, "")
+
     def refuse(self, name: str, message: str) -> None:
         """Say what is wrong with a field; the first message stays."""
         self.errors.setdefault(name, message)

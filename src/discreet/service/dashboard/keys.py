@@ -70,6 +70,9 @@ def _page(visit: Visit, fields: Fields, ticked: list[str], status: int = 200, ma
         ticked=ticked,
         scopes=SCOPES,
         lasting=LASTING,
-        experiments=[view for view in experiments if view.state != "archived"],
+        experiments=[
+            ("", "All experiments"),
+            *((view.id, view.name) for view in experiments if view.state != "archived"),
+        ],
         names={view.id: view.name for view in experiments},
     )

@@ -28,7 +28,8 @@ def show(visit: Visit) -> Response:
     asked = {name: visit.query[name].strip() for name in FIRST if name in visit.query}
     fields = Fields(FIRST | asked)
     plan = _plan(visit, fields) if asked else None
-    policies = [algorithm for algorithm in visit.control.algorithms() if algorithm.kind == "policy"]
+    names = [algorithm.name for algorithm in visit.control.algorithms() if algorithm.kind == "policy"]
+    policies = [("", "The recommended one"), *((name, name) for name in names)]
     return page(
         visit, "planner.html", 422 if fields.errors else 200, fields=fields, plan=plan, policies=policies, units=UNITS
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.service.dashboard.wording import plural, since, span, whole
+from discreet.service.dashboard.wording import plural, span, whole
 from discreet.service.messages import EpochView, ExperimentView
 
 FEWEST = 10  # a rate from fewer assignments than this would jump about
@@ -60,18 +60,17 @@ def _outlook(view: ExperimentView, epoch: EpochView, now: float) -> tuple[float 
     if rate is None:
         few = "nobody has been assigned yet" if epoch.dealt == 0 else f"only {epoch.dealt} were assigned so far"
         return None, f"When it will close cannot be said yet: {few}."
-    closes_at = now + left / rate + view.window
-    return closes_at, (
-        f"{whole(left)} more to assign. At {_rate(rate)}, as in this epoch so far, and with the {span(view.window)} "
-        f"that the last reward may take, it will close {since(closes_at, now)}."
+    return now + left / rate + view.window, (
+        f"{whole(left)} more to assign at {_rate(rate)}, as in this epoch so far, and then the {span(view.window)} "
+        "that the last reward may take."
     )
 
 
-def _waiting(epoch: EpochView, full_and_window: float, now: float) -> tuple[float, str]:
+def _waiting(epoch: EpochView, full_and_window: float, now: float) -> tuple[float | None, str]:
     ripe_at = full_and_window if epoch.ripe_at is None else epoch.ripe_at
     if ripe_at <= now:
-        return ripe_at, "All are assigned and every reward had its time: it closes any moment."
-    return ripe_at, f"All are assigned. It closes {since(ripe_at, now)}, when the last reward has had its time."
+        return None, "All are assigned, and every reward had its time: it closes any moment."
+    return ripe_at, "All are assigned. Rewards that are still on their way have until then."
 
 
 def _rate(per_second: float) -> str:

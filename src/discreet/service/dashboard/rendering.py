@@ -87,7 +87,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("whole", "figure", "fixed", "span", "since", "exact", "machine", "listed"):
+    for name in ("whole", "figure", "fixed", "span", "since", "exact", "machine", "listed", "within", "factor"):
         environment.filters[name] = getattr(wording, name)
     environment.globals.update(asset=_asset, plural=wording.plural, version=_version.__version__)
     return environment

@@ -58,10 +58,10 @@ def headline(view: ExperimentView) -> str:
         return f"{view.best} is the best arm{_surely(view)}."
     still = [arm.name or "" for arm in view.arms if arm.viable]
     if len(still) == len(view.arms):
-        found = f"All {plural(len(still), 'arm')} are still in."
+        found = "Both arms are still in." if len(still) == 2 else f"All {plural(len(still), 'arm')} are still in."
     else:
         who = listed(still) if len(still) <= MOST_NAMED else plural(len(still), "arm")
-        found = f"{who} {'is' if len(still) == 1 else 'are'} still in, of {plural(len(view.arms), 'arm')}."
+        found = f"{who} {'is' if len(still) == 1 else 'are'} still in, out of {plural(len(view.arms), 'arm')}."
     return f"{found} {_pace(view)}"
 
 

@@ -43,6 +43,27 @@ def fixed(number: float, decimals: int) -> str:
     return f"{number:,.{decimals}f}".replace("-", "−")
 
 
+def within(mean: float, radius: float | None) -> str:
+    """A mean and how far off it may be, with digits that the radius justifies.
+
+    >>> within(0.31234, 0.0123), within(12.3456, 2.5), within(0.5, None)
+    ('0.312 ± 0.012', '12.3 ± 2.5', '0.5')
+    """
+    if radius is None or not math.isfinite(radius) or radius <= 0:
+        return figure(mean, 4)
+    decimals = min(10, max(0, 1 - math.floor(math.log10(radius))))
+    return f"{fixed(mean, decimals)} ± {fixed(radius, decimals)}"
+
+
+def factor(epsilon: str) -> str:
+    """What epsilon means: how many times as likely one person can make anything that is shown.
+
+    >>> factor("1"), factor("0.1"), factor("12")
+    ('2.72', '1.11', '162,755')
+    """
+    return figure(math.exp(min(float(epsilon), 700.0)))
+
+
 def apart(larger: float, smaller: float) -> tuple[str, str]:
     """Two numbers with just so many digits that the larger one also looks larger.
 
@@ -57,11 +78,15 @@ def apart(larger: float, smaller: float) -> tuple[str, str]:
 
 
 def span(seconds: float) -> str:
-    """A length of time.
+    """A length of time in the unit that says it best.
 
-    >>> [span(s) for s in (0, 40, 90, 3600, 5400, 90_000, 86_400 * 12, 86_400 * 900)]
-    ['0 seconds', '40 seconds', '90 seconds', '60 minutes', '90 minutes', '25 hours', '12 days', '2.5 years']
+    >>> [span(s) for s in (0, 40, 90, 3600, 5400, 86_400, 90_000, 86_400 * 12, 86_400 * 900)]
+    ['0 seconds', '40 seconds', '90 seconds', '1 hour', '90 minutes', '1 day', '25 hours', '12 days', '2.5 years']
     """
+    for unit, length in (("day", DAY), ("hour", HOUR)):
+        count = round(seconds / length)
+        if 0 < count < 48 and abs(seconds - count * length) < 1:
+            return plural(count, unit)
     for unit, length, most in (("second", 1.0, 100), ("minute", MINUTE, 100), ("hour", HOUR, 48), ("day", DAY, 700)):
         count = round(seconds / length)
         if count < most:

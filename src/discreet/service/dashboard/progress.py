@@ -74,7 +74,7 @@ def _waiting(epoch: EpochView, full_and_window: float, now: float) -> tuple[floa
 
 
 def _rate(per_second: float) -> str:
-    for unit, seconds in (("second", 1.0), ("minute", 60.0), ("hour", 3600.0)):
+    for unit, seconds in (("a second", 1.0), ("a minute", 60.0), ("an hour", 3600.0)):
         if per_second * seconds >= 10:
-            return f"{whole(per_second * seconds)} a {unit}"
+            return f"{whole(per_second * seconds)} {unit}"
     return plural(max(1, round(per_second * 86400)), "assignment") + " a day"

@@ -110,7 +110,7 @@
       cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
       scales: { x: { time: false, range: [first - 0.5, last + 0.5] }, y: { range: () => range(chart) } },
       axes: [
-        { ...axis, grid: { show: false }, label: "epoch", size: 26, labelSize: 18, labelGap: 0, gap: 4, splits: () => chart.epochs.filter((_, i) => i % every === 0), values: (u, splits) => splits.map(String) },
+        { ...axis, grid: { show: false }, label: "epoch", size: 30, labelSize: 18, labelGap: 0, gap: 4, splits: () => chart.epochs.filter((_, i) => i % every === 0), values: (u, splits) => splits.map(String) },
         { ...axis, size: 58 },
       ],
       series: [{}, ...chart.series.map((arm) => ({ label: arm.name, paths: () => null, points: { show: false } }))],

@@ -10,7 +10,7 @@ HEAVY = {
     "alembic", "dask", "distributed", "duckdb", "httpx", "jinja2", "matplotlib", "msgspec", "numba", "pandas", "polars",
     "psycopg", "pyarrow", "ray", "rich", "scipy", "sqlalchemy", "starlette", "typer", "uvicorn",
 }  # fmt: skip
-FACES = ("cli", "lab", "service", "client")
+FACES = ("cli", "lab", "service", "client", "logs")
 
 
 def imported(path):
@@ -28,7 +28,7 @@ def files(*folders):
 
 
 def core():
-    return [path for path in sorted(ROOT.rglob("*.py")) if path.relative_to(ROOT).parts[0] not in (*FACES, "client.py")]
+    return [path for path in sorted(ROOT.rglob("*.py")) if path.relative_to(ROOT).parts[0] not in FACES]
 
 
 def reach(paths, *names):
@@ -45,6 +45,14 @@ def reach(paths, *names):
 def test_lab_and_service_never_import_each_other():
     assert reach(files("lab"), "service", "cli") == []
     assert reach(files("service"), "lab", "cli") == []
+
+
+def test_clients_know_the_service_by_its_messages():
+    assert reach(files("client"), "lab", "cli") == []
+    assert reach(files("logs"), "lab", "cli", "client") == []
+    assert reach(files("service"), "client", "logs") == []
+    known = {arrow.partition(" -> ")[2] for arrow in reach(files("client", "logs"), "service")}
+    assert all(module.startswith("discreet.service.messages") for module in known)
 
 
 def test_the_core_knows_no_face():

@@ -18,8 +18,7 @@ from discreet.auditing.examine import compare
 from discreet.auditing.subjects import subject
 from discreet.lab import play
 from discreet.privacy import Neighbours, Unit, spent, spent_by_person
-from discreet.theory import PersonSchedule, epoch_epsilon
-from discreet.theory.person_level import HALF, THIRD
+from discreet.theory.person_level import HALF, THIRD, PersonSchedule, epoch_epsilon
 from tests import examples
 
 NAMES = ("dp-se-person", "dp-se-sharp-person")

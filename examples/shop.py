@@ -210,8 +210,9 @@ def main() -> None:
             shop.banners.stop()  # what was set aside and not spent goes back to the shoppers
             conclude(view, client.ledger(), shop)
         if not given.no_browser:
-            console.print(f"\nThe dashboard is at {live.address}\nSign in with {live.key}\nCtrl-C ends it all.")
-            webbrowser.open(live.address)
+            page = f"{live.address}/experiments/{view.id}"
+            console.print(f"\nThe dashboard is at {page}\nSign in with {live.key}\nCtrl-C ends it all.", soft_wrap=True)
+            webbrowser.open(page)
             with contextlib.suppress(KeyboardInterrupt):
                 time.sleep(HOUR)
 

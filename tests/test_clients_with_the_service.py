@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from discreet import ArgumentError, AsyncClient, Client, ServiceError, UnreachableError
+from discreet.logs import Columns
 from tests.live_service import running
 
 RATES = {"blue": 0.1, "green": 0.9}
@@ -213,3 +214,20 @@ def test_a_lost_answer_to_totals_is_looked_up(live, client):
     if not experiment.view().settled:
         with pytest.raises(ArgumentError, match="epoch must be the open one, 2"):
             experiment.close_from_log(frame(rows))
+
+
+def test_a_mean_from_a_log_without_arms(client):
+    client.create_population("mean", 10)
+    options = {"alpha": 0.5, "beta": 0.1}
+    client.create(
+        "mean", epsilon=2, rule="dp-nas-released", options=options, source="totals", window=0, population="mean"
+    )
+    mean, epoch, until, people = client.experiment("mean"), 1, None, []
+    mean.start()
+    while not mean.view().settled and epoch < 30:
+        (needed,) = mean.plan().pulls.values()
+        people += [(f"a{i}", f"u{i}", i, 0.5) for i in range(len(people), len(people) + needed)]
+        table = pl.DataFrame(people, schema=["assignment", "unit", "time", "reward"], orient="row")
+        found = mean.close_from_log(table, epoch=epoch, after=until, columns=Columns(arm=None))
+        epoch, until = found.epoch + 1, found.until
+    assert mean.view().estimate == pytest.approx(0.5, rel=0.5)

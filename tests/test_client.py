@@ -324,9 +324,9 @@ def test_what_may_have_been_done_is_not_repeated(driven, stub):
         with pytest.raises(ServiceError):
             d.do(d.client.create("banners", epsilon=1, arms=["a", "b"], policy="dp-se"))
     assert len(stub.seen) == 3
-    stub.trouble.extend([DOWN, 503])  # these were not
+    stub.trouble.extend([DOWN, httpx.ConnectTimeout(""), httpx.PoolTimeout(""), 503])  # these were not
     assert d.do(d.client.create("banners", epsilon=1, arms=["a", "b"], policy="dp-se")).state == "draft"
-    assert len(stub.seen) == 6
+    assert len(stub.seen) == 8
 
 
 def test_what_answers_is_no_discreet_service(driven, stub):

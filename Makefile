@@ -48,7 +48,7 @@ bench: $(VENV)/.peers
 
 pin:
 	rm -rf $(VENV)/pin && $(PYTHON) -m venv $(VENV)/pin
-	$(VENV)/pin/bin/python -m pip install --quiet -e '.[lab,dask,ray,test,lint,bench]' 'setuptools>=77'
+	$(VENV)/pin/bin/python -m pip install --quiet -e '.[test,lint,bench]' 'setuptools>=77'
 	$(VENV)/pin/bin/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
 	rm -rf $(VENV)/pin
 

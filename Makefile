@@ -5,11 +5,14 @@ VENV ?= .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: help test reproduce verify lint bench pin clean
+PAGE ?= verification.md
+
+.PHONY: help test reproduce verify supply-chain lint bench pin clean
 help:
 	@echo "make reproduce  the paper's whole evaluation and more: figures, tables and a report in reproduction/"
 	@echo "make test       run the tests, doctests included"
-	@echo "make verify     run the slow statistical studies too"
+	@echo "make verify     audits, planted bugs, faults, fuzzing, slow studies: one page at the end, also in verification.md"
+	@echo "make supply-chain  pip check, known vulnerabilities, and tests on the oldest and newest versions of what we need"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      measure what must be fast"
 	@echo "make pin        refresh the pinned versions in constraints.txt"
@@ -25,7 +28,10 @@ test: $(STAMP)
 	$(RUN) -m pytest -n auto -m 'not study'
 
 verify: $(STAMP)
-	$(RUN) -m pytest -n auto -m study -rA
+	$(RUN) -m pytest -n auto -m 'study or shown' -rfEP --page $(PAGE)
+
+supply-chain: $(STAMP)
+	$(RUN) -m pytest -m study -rfEs tests/test_supply_chain.py --page $(VENV)/supply-chain.md
 
 reproduce: $(STAMP)
 	$(RUN) -m discreet reproduce --output reproduction $(REPRODUCE)
@@ -49,5 +55,5 @@ pin:
 	rm -rf $(VENV)/pin
 
 clean:
-	rm -rf $(VENV) reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf $(VENV) reproduction verification.md .pytest_cache .mypy_cache .ruff_cache .hypothesis build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

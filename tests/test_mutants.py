@@ -86,7 +86,7 @@ def test_no_mutant_is_alive(one, page):
 
 @pytest.mark.study
 @pytest.mark.parametrize(
-    ("name", "samples"), [("laplace", 3000), ("binary-tree", 1000), ("dp-imed", 90), ("dp-exp-nas", 90)]
+    ("name", "samples"), [("laplace", 600), ("binary-tree", 300), ("dp-imed", 60), ("dp-exp-nas", 60)]
 )
 def test_two_hundred_audits_of_correct_code_accuse_nobody(name, samples, page):
     found = [discreet.audit(name, samples=samples)[0] for _ in range(REPEATED)]
@@ -99,7 +99,7 @@ def test_two_hundred_audits_of_correct_code_accuse_nobody(name, samples, page):
 @pytest.mark.study
 def test_a_careless_audit_is_wrong_as_rarely_as_it_says(page):
     """With an error of 5 % instead of 1e-6, where nothing is to spare: the bound may be too high in 5 % of audits."""
-    wrong = sum(discreet.audit("laplace", samples=1500, error=0.05)[0].violated for _ in range(REPEATED))
+    wrong = sum(discreet.audit("laplace", samples=500, error=0.05)[0].violated for _ in range(REPEATED))
     page("Statistical studies", study="careless audits, wrong in 5 % at most", runs=REPEATED, broken=wrong, allowed=10)
     print(f"{wrong} of {REPEATED} audits at error 0.05 accuse the Laplace mechanism")
     assert wrong <= stats.binom.ppf(1 - 1e-6, REPEATED, 0.05)

@@ -136,7 +136,7 @@ class Page:
             if SECTIONS.get(title):
                 console.print(f"[dim]{SECTIONS[title]}[/dim]")
             console.print(table)
-        console.print(f"\n[bold]{self.verdict()}[/bold]", style="red" if self.failed else "green")
+        console.print(f"\n{self.verdict()}", style="bold red" if self.failed else "bold green", markup=False)
         return console.file.getvalue()
 
 

@@ -207,12 +207,30 @@ def test_the_page_follows_the_experiment_and_leaves_the_reader_alone(signed_in, 
     assert page.locator("#connection").is_hidden()
 
 
+def test_a_service_that_does_not_answer_is_said(browser, site):
+    context = browser.new_context(base_url=site.address)
+    page = context.new_page()
+    page.goto("/login")
+    page.get_by_label("Your key").fill(ADMIN)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/")
+    page.goto(BUTTON)
+    notice = page.get_by_text("The service does not answer")
+    page.route("**/live?*", lambda route: route.abort())
+    notice.wait_for(timeout=20_000)
+    assert page.get_by_text("Noisy means").first.is_visible()
+    page.unroute("**/live?*")
+    notice.wait_for(state="hidden", timeout=20_000)
+    context.close()
+
+
 def test_a_key_that_is_revoked_meanwhile_leads_to_the_sign_in(browser, site):
     context = browser.new_context(base_url=site.address)
     page = context.new_page()
     page.goto("/login")
     page.get_by_label("Your key").fill(ADMIN)
     page.keyboard.press("Enter")
+    page.wait_for_url("**/")
     page.goto(BUTTON)
     site.control.revoke_key("k1")
     page.wait_for_url("**/login?**", timeout=20_000)

@@ -417,6 +417,7 @@ def test_the_outlook_in_every_state(control):
     assert "All are assigned" in words("exp_churnrate")
     assert "any moment" in words("exp_churnrate", NOW + HOUR)
     assert "Paused" in words("exp_buttoncolour", state="paused")
+    assert "All are assigned" in words("exp_churnrate", state="paused")
     assert "handed in" in words("exp_buttoncolour", source="totals")
     epoch = msgspec.structs.replace(control.experiment("exp_buttoncolour").epoch, learns=False)
     assert "learns nothing" in words("exp_buttoncolour", epoch=epoch)
@@ -491,7 +492,9 @@ def test_the_sample_ratio_check(control, admin):
     bad = balance(msgspec.structs.replace(view, arms=arms), epochs)
     assert bad.alarming
     control._experiments[view.id] = (msgspec.structs.replace(view, arms=arms), epochs)
-    assert "do not trust the comparison" in admin.get(BUTTON).text
+    alarm = admin.get(BUTTON).text
+    assert "do not trust the comparison" in alarm
+    assert "with a probability of less than 0.00001" in alarm
     assert balance(control.experiment("exp_churnrate"), control.epochs("exp_churnrate")) is None
     assert balance(control.experiment("exp_remindertext"), []) is None
     few = [ArmView(arm, True, 2, None, None, None) for arm in ("morning", "evening")]

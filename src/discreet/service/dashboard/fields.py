@@ -108,7 +108,8 @@ class Fields:
 
     def take(self, problem: ServiceProblem) -> None:
         """Put the service's own complaint next to the field that it names, or above all of them."""
-        name = (problem.field or "").removeprefix("options.").removeprefix("$.")
+        name = (problem.field or "").removeprefix("$.").removeprefix("options.")
+        name = "algorithm" if name in ("policy", "rule") else name
         known = (field for field in (name, f"option.{name}") if field in self.values)
         self.refuse(next(known, ""), problem.detail)
 

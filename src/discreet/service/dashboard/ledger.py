@@ -22,7 +22,7 @@ KINDS = {
     "burn": "burnt without a release",
     "refund": "given back",
 }
-NEWEST = 200
+FIRST, MOST = 20, 500  # lines that are shown at once, and lines that are shown at all
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def _page(visit: Visit, fields: Fields, status: int = 200) -> Response:
         holdings=holdings(chosen.population, chosen.entries) if chosen is not None else [],
         names={view.id: view.name for view in visit.control.experiments()},
         kinds=KINDS,
-        newest=NEWEST,
+        newest=list(reversed(chosen.entries))[:MOST] if chosen is not None else [],
+        first=FIRST,
         fields=fields,
     )
 

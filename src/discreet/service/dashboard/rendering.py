@@ -29,6 +29,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 DONE = {
     "created": "The draft is saved. Nothing is charged until you start it.",
@@ -87,7 +88,19 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("whole", "figure", "fixed", "span", "since", "exact", "machine", "listed", "within", "factor"):
+    for name in (
+        "whole",
+        "figure",
+        "fixed",
+        "span",
+        "since",
+        "exact",
+        "machine",
+        "listed",
+        "within",
+        "factor",
+        "chance",
+    ):
         environment.filters[name] = getattr(wording, name)
     environment.globals.update(asset=_asset, plural=wording.plural, version=_version.__version__)
     return environment

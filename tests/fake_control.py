@@ -465,6 +465,7 @@ class FakeControl:
         epsilon: str,
         beta: float,
         gap: float,
+        *,
         policy: str | None = None,
         per_hour: float | None = None,
         window: float = 0,

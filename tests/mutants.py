@@ -23,6 +23,8 @@ import discreet
 from discreet import AboveThreshold, Bandit, BinaryTreeCounter, DPSuccessiveElimination, HybridCounter, LaplaceMechanism
 from discreet.bandits.batched import BatchedPolicy
 from discreet.bandits.lazy import LazyPolicy
+from discreet.bandits.noisy_elimination import NoisyElimination
+from discreet.bandits.person_level import PersonLevel
 from discreet.driver import _OPEN, _TOLD
 from discreet.mechanisms.binary_tree import trailing_zeros
 from discreet.mechanisms.counters import Node
@@ -478,6 +480,31 @@ def drops_by_exact_totals(patch):
         self._viable = [arm for arm, total in totals.items() if not self.is_behind(self.epoch, best - total, total)]
 
     patch.setattr(discreet.DPSharpElimination, "_close", close)
+
+
+# ---------------------------------------------------------------------- people who take part in every epoch
+
+PERSON = ("dp-se-person", "dp-se-sharp-person")
+
+
+@mutant(exact=[f"{name}, two epochs" for name in PERSON], audit=PERSON[:1], scales=PERSON)
+def epsilon_in_every_epoch(patch):
+    """The trap: what is private for a reward is taken for a person, who then pays epsilon in each epoch."""
+    for kind in (discreet.DPPersonElimination, discreet.DPSharpPersonElimination):
+        patch.setattr(kind, "epoch_epsilon", lambda self, epoch: self.epsilon)
+
+
+@mutant(exact=["dp-se-person, two epochs", "dp-se-sharp-person, three epochs"], scales=PERSON)
+def scale_of_the_epoch_before(patch):
+    """Epochs are counted from 0 where the noise is made, and from 1 where it is accounted for."""
+    honest = PersonLevel._mechanism
+    patch.setattr(PersonLevel, "_mechanism", lambda self, epoch: honest(self, epoch - 1))
+
+
+@mutant(exact=["dp-se-person, three epochs"], scales=PERSON)
+def scale_of_the_first_epoch(patch):
+    """The noise of the first epoch serves for all: two halves are still epsilon, and three are not."""
+    patch.setattr(PersonLevel, "_draw_ahead", NoisyElimination._draw_ahead)
 
 
 # ---------------------------------------------------------------------- sums of one stream, tested from one side

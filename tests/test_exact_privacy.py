@@ -107,6 +107,24 @@ def dp_se(first, second=None, name="dp-se"):
     return run
 
 
+def person(*epochs, name="dp-se-person"):
+    """What elimination for people releases and plans. A person of the neighbour has another reward in every epoch."""
+
+    def run(noise):
+        with coarse_grid():
+            policy = discreet.make_policy(name, ["A", "B"], epsilon=EPSILON, beta=0.9, noise=noise)
+        plans = []
+        for totals in epochs:
+            plan = policy.plan()
+            plans.append(tuple(plan.pulls.items()) if plan else ())
+            if policy.settled:
+                break
+            policy.close(dict(zip("AB", totals, strict=True)))
+        return tuple(plans), tuple(entry.units for entry in policy.ledger), policy.viable, policy.best_arm
+
+    return run
+
+
 def sharp(*epochs, name="dp-se-sharp"):
     """What the elimination with sharp constants releases and decides, and how often it then pulls the arms."""
 
@@ -297,6 +315,16 @@ CASES = {
     ),
     "dp-se, a tie": (dp_se((200, 200)), dp_se((200, 201)), EPSILON, 8, 1, True),
     "dp-bai": (dp_se((200, 160), name="dp-bai"), dp_se((201, 160), name="dp-bai"), EPSILON, 8, 1, True),
+    **{
+        f"{name}, {where}": (person(*inputs, name=name), person(*others, name=name), EPSILON, reach, 1, False)
+        for name, lead in (("dp-se-person", 50), ("dp-se-sharp-person", 12))  # at which the noises of epoch 1 decide
+        for where, inputs, others, reach in (
+            ("one epoch", [(52, 52 - lead)], [(53, 52 - lead)], 8),
+            ("two epochs", [(52, 52), (99, 98)], [(53, 52), (99, 99)], 1),
+            ("two epochs if noises allow it", [(52, 52 - lead), (99, 98)], [(53, 52 - lead), (98, 98)], 1),
+            ("three epochs", [(52, 52), (99, 99), (99, 99)], [(53, 52), (99, 98), (98, 99)], 0),
+        )
+    },
     "dp-imed, by tickets": (tickets(0), tickets(), EPSILON, 4, 1, True),
     "dp-se-sharp": (sharp((10, 3)), sharp((10, 4)), EPSILON, 8, 1, True),
     "dp-se-sharp, first of two epochs": (
@@ -395,6 +423,14 @@ def test_the_worst_log_ratio_is_at_most_epsilon(case):
     assert measured > 0.1 * epsilon  # the inputs differ where it matters
     if equality:
         assert measured == pytest.approx(epsilon, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "kept"), [("dp-se-person", 1 / 2), ("dp-se-sharp-person", 2 / 3)])
+def test_a_person_pays_for_every_epoch_and_never_all_of_epsilon(name, kept):
+    """Epochs cost epsilon (1 - kept^m) together: all of what composition allows is really lost."""
+    cases = {"one epoch": 1, "two epochs": 2, "two epochs if noises allow it": 2, "three epochs": 3}
+    for case, epochs in cases.items():
+        assert loss(f"{name}, {case}") == pytest.approx(EPSILON * (1 - kept**epochs), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["lazy-ucb", "lazy-dp-ts"])
@@ -512,6 +548,8 @@ SCALES = {
     "dp-bai": {1},
     "dp-se-sharp": {1},
     "dp-bai-sharp": {1},
+    "dp-se-person": {2, 4, 8, 16},  # a half of epsilon, a quarter, and so on: four epochs fit into the horizon
+    "dp-se-sharp-person": {round(3 * 1.5**epoch, 5) for epoch in range(5)},
     "adap-ucb": {1},
     "adap-klucb": {1},
     "dp-klucb": {1},

@@ -3,13 +3,18 @@
 Which arm to pull next, and when enough has been seen, under pure differential privacy.
 
 Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, their sharper siblings
-`DPSharpElimination` and `DPSharpBestArm`, `GuessAndDouble`, the withdrawn
+`DPSharpElimination` and `DPSharpBestArm`, `DPPersonElimination` and
+`DPSharpPersonElimination`, `GuessAndDouble`, the withdrawn
 `DPSparseVectorElimination` and `ModifiedDPSuccessiveElimination`, and the non-private `UCB`,
 `KLUCB`, `IMED`, `ThompsonSampling` and `SuccessiveElimination`; `Bandit` drives any of them by ask and tell.
 
 Stopping rules: `DPBernstein`, `DPReleasedNAS`, `DPOneSidedNAS`, `DPExponentialNAS`, `DPNAS`, and the non-private
 `NAS`, `EBStop`, `EBGStop`.
+
+A service for teams: `Client` and `AsyncClient` speak to it. They need more packages, and are imported when used.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from discreet._version import __version__
 from discreet.auditing import Audit, audit
@@ -27,8 +32,10 @@ from discreet.bandits import (
     DPChernoffIMED,
     DPHybridUCB,
     DPPairedIMED,
+    DPPersonElimination,
     DPSharpBestArm,
     DPSharpElimination,
+    DPSharpPersonElimination,
     DPSparseVectorElimination,
     DPSuccessiveElimination,
     GuessAndDouble,
@@ -45,8 +52,10 @@ from discreet.errors import (
     DiscreetError,
     FinishedError,
     PrivacyError,
+    ServiceError,
     StateError,
     TicketError,
+    UnreachableError,
     WaitingError,
 )
 from discreet.grid import Grid
@@ -75,6 +84,10 @@ from discreet.stopping import (
 )
 from discreet.tickets import Ticket, Told
 
+if TYPE_CHECKING:
+    from discreet.client import AsyncClient as AsyncClient
+    from discreet.client import Client as Client
+
 __all__ = [
     "DPIMED",
     "DPKLUCB",
@@ -101,9 +114,11 @@ __all__ = [
     "DPHybridUCB",
     "DPOneSidedNAS",
     "DPPairedIMED",
+    "DPPersonElimination",
     "DPReleasedNAS",
     "DPSharpBestArm",
     "DPSharpElimination",
+    "DPSharpPersonElimination",
     "DPSparseVectorElimination",
     "DPSuccessiveElimination",
     "DiscreetError",
@@ -124,6 +139,7 @@ __all__ = [
     "PrivacyError",
     "Recommendation",
     "Release",
+    "ServiceError",
     "SimulatedNoise",
     "StateError",
     "StoppingResult",
@@ -134,6 +150,7 @@ __all__ = [
     "TicketError",
     "Told",
     "Unit",
+    "UnreachableError",
     "WaitingError",
     "__version__",
     "audit",
@@ -142,3 +159,17 @@ __all__ = [
     "recommend",
     "register",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The clients, whose packages the core does without."""
+    if name not in ("AsyncClient", "Client"):
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    try:
+        from discreet import client  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name in ("httpx", "msgspec"):
+            message = f"discreet.{name} needs {error.name}: pip install 'discreet[client]'"
+            raise ModuleNotFoundError(message, name=error.name) from None
+        raise
+    return getattr(client, name)

@@ -20,6 +20,12 @@ class Algorithm(Configured, Kept, ABC):
     """The short name, for the registry."""
     privacy_reason: ClassVar[str | None] = None
     """Why it is private, in one sentence; None for what is not private."""
+    privacy_unit: ClassVar[Unit] = Unit.REWARD
+    neighbours: ClassVar[Neighbours] = Neighbours.ONE_REWARD
+
+    open_book: ClassVar[bool] = False
+    """Whether it holds nothing between epochs but what it has released, and plans by that alone. Then its state may lie
+    in a database that many people can read, and a service can run it."""
 
     noise: Noise | None = None
     epsilon: float
@@ -33,7 +39,7 @@ class Algorithm(Configured, Kept, ABC):
         """What is promised, about which unit, and why."""
         if self.privacy_reason is None:
             return not_private()
-        return Privacy(self.epsilon, Unit.REWARD, Neighbours.ONE_REWARD, self.privacy_reason, self.simulated)
+        return Privacy(self.epsilon, self.privacy_unit, self.neighbours, self.privacy_reason, self.simulated)
 
     @property
     def ledger(self) -> tuple[Release, ...]:

@@ -17,6 +17,7 @@ class Unit(StrEnum):
     """What one unit of privacy is."""
 
     REWARD = "one reward (event level)"
+    PERSON = "one person, with at most one reward in each epoch"
     NONE = "nothing"
 
 
@@ -25,6 +26,7 @@ class Neighbours(StrEnum):
 
     ONE_REWARD = "streams that differ in the reward of one time step"
     ONE_ROW = "tables of potential rewards that differ in the row of one time step"
+    ONE_PERSON = "streams with the same participants that differ in any rewards of one person, one in each epoch"
     NONE = "none"
 
 
@@ -114,6 +116,25 @@ def spent(ledger: Iterable[Release]) -> float:
             changes[arm][first] += entry.epsilon
             changes[arm][last + 1] -= entry.epsilon
     return max((max(accumulate(at[place] for place in sorted(at))) for at in changes.values()), default=0.0)
+
+
+def spent_by_person(ledger: Iterable[Release]) -> float:
+    """What the ledger costs a person who had the dearest reward of every epoch: epochs add up.
+
+    It is for policies whose epochs release nothing but their own rewards, such as elimination, and for people with
+    at most one reward in each epoch. The sum is exact but for one rounding at its end, so that it is at most epsilon
+    if the exact one is.
+
+    >>> one = Release(1, "epoch total", (("A", 1, 100),), 3.5, 35, 1.0, 0.5, False)
+    >>> two = Release(1, "epoch total", (("B", 1, 100),), 9.5, 95, 1.0, 0.5, False)
+    >>> three = Release(2, "epoch total", (("B", 101, 300),), 9.5, 95, 1.0, 0.25, False)
+    >>> spent_by_person([one, two, three]), spent([one, two, three])
+    (0.75, 0.5)
+    """
+    epochs: defaultdict[int, list[Release]] = defaultdict(list)
+    for entry in ledger:
+        epochs[entry.epoch].append(entry)
+    return math.fsum(map(spent, epochs.values()))
 
 
 def release_state(entry: Release) -> dict[str, Any]:

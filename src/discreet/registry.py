@@ -31,6 +31,8 @@ POLICIES: dict[str, type[bandits.Policy]] = {
         bandits.DPBestArm,
         bandits.DPSharpElimination,
         bandits.DPSharpBestArm,
+        bandits.DPPersonElimination,
+        bandits.DPSharpPersonElimination,
         bandits.AdaPUCB,
         bandits.AdaPKLUCB,
         bandits.DPKLUCB,

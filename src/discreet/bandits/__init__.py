@@ -9,8 +9,10 @@ from discreet.bandits.dp_hybrid_ucb import DPHybridUCB
 from discreet.bandits.dp_imed import DPIMED
 from discreet.bandits.dp_klucb import DPKLUCB
 from discreet.bandits.dp_paired_imed import DPPairedIMED
+from discreet.bandits.dp_person_elimination import DPPersonElimination
 from discreet.bandits.dp_sharp_best_arm import DPSharpBestArm
 from discreet.bandits.dp_sharp_elimination import DPSharpElimination
+from discreet.bandits.dp_sharp_person_elimination import DPSharpPersonElimination
 from discreet.bandits.dp_sparse_vector_elimination import (
     DPSparseVectorElimination,
     ModifiedDPSuccessiveElimination,
@@ -40,8 +42,10 @@ __all__ = [
     "DPChernoffIMED",
     "DPHybridUCB",
     "DPPairedIMED",
+    "DPPersonElimination",
     "DPSharpBestArm",
     "DPSharpElimination",
+    "DPSharpPersonElimination",
     "DPSparseVectorElimination",
     "DPSuccessiveElimination",
     "GuessAndDouble",

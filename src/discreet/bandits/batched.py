@@ -33,6 +33,7 @@ class BatchedPolicy(Policy):
         "follows from what they released"
     )
     forgets = False
+    open_book = True
 
     def __init__(
         self,

@@ -43,6 +43,7 @@ class DPPairedIMED(BatchedPolicy):
     """
 
     key = "dp-paired-imed"
+    open_book = False  # it plans epochs in the middle of which nothing is learned
 
     def __init__(
         self,

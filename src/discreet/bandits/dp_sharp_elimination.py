@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet import checks
-from discreet.bandits.dp_successive_elimination import confidence
-from discreet.bandits.elimination import EliminationPolicy
+from discreet.bandits.noisy_elimination import NoisyElimination
 from discreet.errors import ArgumentError
-from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.noise import Noise
 from discreet.privacy import Arm
 from discreet.tails import clearly_behind
 from discreet.theory.sharp_elimination import GROWTH, WINDOW, SharpSchedule
 
 
-class DPSharpElimination(EliminationPolicy):
+class DPSharpElimination(NoisyElimination):
     """DP Successive Elimination that throws little away: it takes a fraction of its pulls for the same promise.
 
     Epochs grow by the factor `growth`, and each viable arm's total of an epoch is released once with noise of scale
@@ -46,10 +44,13 @@ class DPSharpElimination(EliminationPolicy):
     """
 
     key = "dp-se-sharp"
+    open_book = True
     privacy_reason = (
         "each reward enters the noisy total of one arm in one epoch: parallel composition of Laplace mechanisms, and "
         "the tests follow from what they released"
     )
+
+    schedule_kind: ClassVar[type[SharpSchedule]] = SharpSchedule
 
     def __init__(
         self,
@@ -64,16 +65,12 @@ class DPSharpElimination(EliminationPolicy):
         high: float = 1.0,
         noise: Noise | None = None,
     ) -> None:
-        super().__init__(arms, low=low, high=high, horizon=horizon)
-        self.epsilon = checks.positive("epsilon", epsilon)
-        self.beta = confidence(beta, self.horizon)
+        super().__init__(arms, epsilon=epsilon, horizon=horizon, beta=beta, low=low, high=high, noise=noise)
         self.growth = checks.real("growth", growth)
         if not 1 < self.growth <= 100:
             raise ArgumentError(f"growth must be above 1, since epochs must grow, and at most 100, got {growth!r}")
         self.window = checks.whole("window", window)
-        self.schedule = SharpSchedule(len(self.arms), self.epsilon, self.beta, self.growth, self.window)
-        self._laplace = LaplaceMechanism(self.grid.width, self.epsilon, noise)
-        self.noise = self._laplace.noise
+        self.schedule = self.schedule_kind(len(self.arms), self.epsilon, self.beta, self.growth, self.window)
         self._recent: list[list[int]] = [[] for _ in self.arms]  # the last released totals, in grid units
 
     # ------------------------------------------------------------------ the test
@@ -81,8 +78,8 @@ class DPSharpElimination(EliminationPolicy):
     def is_behind(self, epoch: int, lead: float, total: float) -> bool:
         """Whether an arm goes after epoch k, by the best arm's lead over it and its total in the window."""
         to = self.schedule
-        pulls, noises = to.tested(epoch), to.noises(epoch)
-        return clearly_behind(lead, total, pulls, noises, self.epsilon, to.level(epoch), to.doubt(epoch))
+        pulls, noises, epsilon = to.tested(epoch), to.noises(epoch), self.epoch_epsilon(epoch)
+        return clearly_behind(lead, total, pulls, noises, epsilon, to.level(epoch), to.doubt(epoch))
 
     # ------------------------------------------------------------------ the epochs
 
@@ -91,14 +88,10 @@ class DPSharpElimination(EliminationPolicy):
         return self.schedule.pulls_by(epoch) - self.schedule.pulls_by(epoch - 1)
 
     def _rounds(self) -> int:
-        self._laplace.prepare(len(self._viable))
         return self.epoch_length(self.epoch + 1)
 
     def _close(self, totals: dict[int, int]) -> None:
-        count, scale = self.epoch_length(self.epoch), self._laplace.scale
-        for number, total in totals.items():
-            units = self._laplace.release(total)
-            self._record("epoch total", [number], count=count, units=units, scale=scale, epsilon=self.epsilon)
+        for number, units in self._release(totals, self.epoch_length(self.epoch)).items():
             self._recent[number] = [*self._recent[number], units][-self.window :]
         self._judge({number: sum(self._recent[number]) for number in self._viable})
 
@@ -113,10 +106,8 @@ class DPSharpElimination(EliminationPolicy):
         ]
 
     def _progress(self) -> dict[str, Any]:
-        recent = [list(units) for units in self._recent]
-        return {**super()._progress(), "recent": recent, "laplace": self._laplace._state()}
+        return {**super()._progress(), "recent": [list(units) for units in self._recent]}
 
     def _restore(self, progress: dict[str, Any]) -> None:
         super()._restore(progress)
         self._recent = [[int(units) for units in of_arm] for of_arm in progress["recent"]]
-        self._laplace._restore(progress["laplace"])

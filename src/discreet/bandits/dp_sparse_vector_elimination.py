@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from discreet import checks
-from discreet.bandits.dp_successive_elimination import confidence
-from discreet.bandits.elimination import EliminationPolicy
+from discreet.bandits.elimination import EliminationPolicy, confidence
 from discreet.mechanisms.above_threshold import AboveThreshold
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.noise import Noise

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
 
-from discreet import checks
-from discreet.bandits.elimination import EliminationPolicy
-from discreet.errors import ArgumentError
-from discreet.mechanisms.laplace import LaplaceMechanism
-from discreet.noise import Noise
-from discreet.privacy import Arm
+from discreet.bandits.noisy_elimination import NoisyElimination
 
 
-class DPSuccessiveElimination(EliminationPolicy):
+class DPSuccessiveElimination(NoisyElimination):
     """Epochs of growing length; at the end of each, one noisy mean per viable arm decides who goes.
 
     Epoch e has the target gap Delta_e = 2^-e and |S| viable arms at its start. Each is pulled
@@ -45,26 +38,10 @@ class DPSuccessiveElimination(EliminationPolicy):
     """
 
     key = "dp-se"
+    open_book = True
     privacy_reason = (
         "each reward enters the noisy total of one arm in one epoch: parallel composition of Laplace mechanisms"
     )
-
-    def __init__(
-        self,
-        arms: Iterable[Arm],
-        *,
-        epsilon: float,
-        horizon: int | None = None,
-        beta: float | None = None,
-        low: float = 0.0,
-        high: float = 1.0,
-        noise: Noise | None = None,
-    ) -> None:
-        super().__init__(arms, low=low, high=high, horizon=horizon)
-        self.epsilon = checks.positive("epsilon", epsilon)
-        self.beta = confidence(beta, self.horizon)
-        self._laplace = LaplaceMechanism(self.grid.width, self.epsilon, noise)
-        self.noise = self._laplace.noise
 
     # ------------------------------------------------------------------ the formulas of Algorithm 3
 
@@ -75,7 +52,7 @@ class DPSuccessiveElimination(EliminationPolicy):
     def epoch_length(self, epoch: int, viable: int) -> float:
         """R_e, line 8: a real number, of which the rounds are the ceiling."""
         statistical = 32 * self._log(8, epoch, viable) / self.target_gap(epoch) ** 2
-        private = 8 * self._log(4, epoch, viable) / (self.epsilon * self.target_gap(epoch))
+        private = 8 * self._log(4, epoch, viable) / (self.epoch_epsilon(epoch) * self.target_gap(epoch))
         return max(statistical, private) + 1
 
     def hoeffding_radius(self, epoch: int, viable: int) -> float:
@@ -84,7 +61,7 @@ class DPSuccessiveElimination(EliminationPolicy):
 
     def laplace_radius(self, epoch: int, viable: int) -> float:
         """c_e, line 16: what the noise can move a mean."""
-        return self._log(4, epoch, viable) / (self.epoch_length(epoch, viable) * self.epsilon)
+        return self._log(4, epoch, viable) / (self.epoch_length(epoch, viable) * self.epoch_epsilon(epoch))
 
     def threshold(self, epoch: int, viable: int) -> float:
         """How far behind the best noisy mean an arm may lie, line 20."""
@@ -96,30 +73,9 @@ class DPSuccessiveElimination(EliminationPolicy):
     # ------------------------------------------------------------------ the epochs
 
     def _rounds(self) -> int:
-        self._laplace.prepare(len(self._viable))
         return math.ceil(self.epoch_length(self.epoch + 1, len(self._viable)))
 
     def _close(self, totals: dict[int, int]) -> None:
         epoch, viable = self.epoch, len(self._viable)
         rounds = math.ceil(self.epoch_length(epoch, viable))
-        released = {number: self._laplace.release(total) for number, total in totals.items()}
-        for number, units in released.items():
-            scale, epsilon = self._laplace.scale, self.epsilon
-            self._record("epoch total", [number], count=rounds, units=units, scale=scale, epsilon=epsilon)
-        self._drop(released, self.threshold(epoch, viable) * rounds * self.grid.width)
-
-    def _progress(self) -> dict[str, Any]:
-        return {**super()._progress(), "laplace": self._laplace._state()}
-
-    def _restore(self, progress: dict[str, Any]) -> None:
-        super()._restore(progress)
-        self._laplace._restore(progress["laplace"])
-
-
-def confidence(beta: float | None, horizon: int | None) -> float:
-    """The probability of failure: as given, or the paper's 1/T."""
-    if beta is not None:
-        return checks.fraction("beta", beta)
-    if horizon is None:
-        raise ArgumentError("give a horizon (then beta is 1/horizon), or beta; got neither")
-    return 1 / horizon
+        self._drop(self._release(totals, rounds), self.threshold(epoch, viable) * rounds * self.grid.width)

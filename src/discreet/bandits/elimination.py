@@ -6,7 +6,9 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from discreet import checks
 from discreet.bandits.base import Policy, cut_short
+from discreet.errors import ArgumentError
 from discreet.privacy import Arm
 
 
@@ -14,7 +16,7 @@ class EliminationPolicy(Policy):
     """Pulls all viable arms equally; drops those that fall behind; then pulls the last one.
 
     A subclass says in `_rounds` how many more rounds (pulls of each viable arm) it needs before it can
-    decide, and in `_close` what it decides.
+    decide, in `_draw_ahead` which noise it will need for that, and in `_close` what it decides.
     """
 
     max_pulls: int | None = None
@@ -44,6 +46,9 @@ class EliminationPolicy(Policy):
     def _rounds(self) -> int:
         """How many rounds the coming epoch needs."""
 
+    def _draw_ahead(self) -> None:
+        """Draw the noise of the epoch that begins, before its rewards are known."""
+
     def _plan(self) -> tuple[dict[int, int], bool]:
         remaining = self.remaining
         if self.settled:
@@ -53,6 +58,7 @@ class EliminationPolicy(Policy):
         if self.max_pulls is not None and self.time + rounds * size > self.max_pulls:
             return {}, False
         if remaining is None or rounds * size <= remaining:
+            self._draw_ahead()
             return dict.fromkeys(self._viable, rounds), True
         # The horizon cuts this epoch short: its pulls are made in turn, and nothing is released.
         return cut_short(dict.fromkeys(self._viable, rounds), remaining), False
@@ -69,3 +75,12 @@ class EliminationPolicy(Policy):
     def _restore(self, progress: dict[str, Any]) -> None:
         self._viable = [int(number) for number in progress["viable"]]
         self._leader = progress["leader"]
+
+
+def confidence(beta: float | None, horizon: int | None) -> float:
+    """The probability of failure: as given, or the paper's 1/T."""
+    if beta is not None:
+        return checks.fraction("beta", beta)
+    if horizon is None:
+        raise ArgumentError("give a horizon (then beta is 1/horizon), or beta; got neither")
+    return 1 / horizon

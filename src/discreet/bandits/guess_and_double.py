@@ -10,7 +10,7 @@ from discreet import checks
 from discreet.bandits.base import Policy, cut_short
 from discreet.errors import ArgumentError
 from discreet.noise import Noise
-from discreet.privacy import Arm, Privacy
+from discreet.privacy import Arm, Privacy, Unit
 
 
 class GuessAndDouble(Policy):
@@ -80,6 +80,11 @@ class GuessAndDouble(Policy):
         if self.noise is not None:
             options["noise"] = self.noise
         self._inner = make_policy(self.policy, self.arms, **options)
+        if self._inner.privacy_unit is Unit.PERSON:
+            raise ArgumentError(
+                f"policy must protect single rewards, got {self.policy!r}: a person would pay epsilon in every phase; "
+                f"it needs no horizon if it is given beta"
+            )
         self._offset = dict(zip(self.arms, self._pulls, strict=True))
 
     def _plan(self) -> tuple[dict[int, int], bool]:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from discreet.bandits.dp_successive_elimination import confidence
-from discreet.bandits.elimination import EliminationPolicy
+from discreet.bandits.elimination import EliminationPolicy, confidence
 from discreet.privacy import Arm
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet import _version
+from discreet.cli import serve as serving
 from discreet.cli.arguments import (
     NUMBER,
     Address,
@@ -405,6 +406,33 @@ def audit(
     audit_algorithms(
         algorithms or (), json=json, epsilon=epsilon, seconds=seconds, samples=samples, error=error, options=options
     )
+
+
+@app.command(
+    "serve",
+    epilog=examples(
+        "discreet serve",
+        "discreet serve --database postgresql://discreet@localhost/discreet --workers 4",
+        "discreet serve --restored",
+    ),
+)
+def serve_experiments(
+    database: serving.Database = "discreet.db",
+    *,
+    host: serving.Host = "127.0.0.1",
+    port: serving.Port = 8477,
+    workers: serving.Workers = 1,
+    journal: serving.JournalFile = None,
+    restored: serving.Restored = False,
+    tick: serving.Tick = 1.0,
+    secure: serving.Secure = False,
+) -> None:
+    """Run private experiments for a team: an HTTP API and a dashboard on a database.
+
+    With nothing else installed, everything is in one SQLite file. On the first start an admin key is printed, once.
+    """
+    where = {"database": database, "host": host, "port": port, "workers": workers}
+    serving.start(restored=restored, journal=journal, tick=tick, secure=secure, **where)
 
 
 @app.command()

@@ -84,7 +84,7 @@ class ArmView(Struct):
     name: str | None
     viable: bool
     assigned: int
-    """In closed epochs and, as planned and dealt, in the open one: public."""
+    """In closed epochs: public, since it was planned."""
     mean: float | None
     radius: float | None
     eliminated_in: int | None
@@ -110,7 +110,7 @@ class EpochView(Struct):
     """One epoch: all of it follows from what was released before, and from who came when."""
 
     number: int
-    state: Literal["open", "closed", "burnt"]
+    state: Literal["open", "closed", "burnt", "discarded"]
     planned: dict[str, int]
     learns: bool
     quota: int
@@ -266,6 +266,12 @@ class NewPopulation(Request):
     budget: Decimal
 
 
+class NewBudget(Request):
+    """Another budget for a population: never less than is set aside."""
+
+    budget: Decimal
+
+
 class LedgerEntry(Struct):
     """One line of a population's ledger; `digest` chains it to the line before."""
 
@@ -336,6 +342,20 @@ class Keys(Struct):
     """All keys."""
 
     keys: list[KeyView]
+
+
+class PlannerRequest(Request):
+    """What is to be planned: how many arms, at which epsilon, to tell a gap apart with probability 1 - beta."""
+
+    arms: Annotated[int, Meta(ge=2, le=MOST_ARMS)]
+    epsilon: Decimal
+    gap: Annotated[float, Meta(gt=0, le=1)]
+    """As a share of the rewards' range."""
+    beta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
+    policy: str | None = None
+    per_hour: Annotated[float, Meta(gt=0)] | None = None
+    window: Annotated[float, Meta(ge=0, le=10_000_000)] = 0.0
+    privacy_unit: PrivacyUnit = "person"
 
 
 class PlannedEpoch(Struct):

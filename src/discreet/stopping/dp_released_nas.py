@@ -26,6 +26,7 @@ class DPReleasedNAS(ReleasedRule):
     """
 
     key = "dp-nas-released"
+    open_book = True
     privacy_reason = "each sample enters the noisy total of one block: parallel composition of Laplace mechanisms"
 
     def __init__(

@@ -18,6 +18,7 @@ from discreet.theory.elimination import (
     plan_elimination,
     resolvable_gap,
 )
+from discreet.theory.person_level import PersonSchedule
 from discreet.theory.regret import lai_robbins_bound, minimax_lower_bound, private_regret_order, regret_lower_bound
 from discreet.theory.sharp_elimination import SharpSchedule, sharp_pulls, sharp_sure_regret
 from discreet.theory.stopping import (
@@ -33,6 +34,7 @@ from discreet.theory.stopping import (
 
 __all__ = [
     "EliminationPlan",
+    "PersonSchedule",
     "SharpSchedule",
     "divergence",
     "dp_se_epoch_length",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,6 @@ GROWTH, WINDOW = 1.5, 6
 INTERVALS, ON_TIME = 0.1, 0.01
 """The parts of beta for means outside their intervals, and for arms that stay too long; the rest is for the tests."""
 _DELAY = 4  # larger: less of beta for the first tests, and more for later ones
-_FIRST = 4  # the first epoch is so many times as long as a lead that the noises alone could produce
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +41,16 @@ class SharpSchedule:
     growth: float = GROWTH
     window: int = WINDOW
     first: float = field(init=False)
-    """n_1: four times the lead that two noises alone can have, and so long that no later epoch is empty."""
+    """n_1: `patience` times the lead that two noises alone can have, and so long that no later epoch is empty."""
+    patience: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
-        noisy = hoeffding_radius(0, 2, self.epsilon, self.level(1))
-        object.__setattr__(self, "first", max(_FIRST * noisy, 2 / (self.growth - 1)))
+        noisy = hoeffding_radius(0, 2, self.epoch_epsilon(1), self.level(1))
+        object.__setattr__(self, "first", max(self.patience * noisy, 2 / (self.growth - 1)))
+
+    def epoch_epsilon(self, epoch: int) -> float:
+        """What an epoch's totals cost one of its rewards: no later epoch's cost more."""
+        return self.epsilon
 
     # ------------------------------------------------------------------ how beta is spent
 
@@ -93,7 +97,7 @@ class SharpSchedule:
 
     def _radius(self, epoch: int, level: float) -> float:
         """How far a difference of two totals may be off its mean, but for a chance of exp(-level)."""
-        return hoeffding_radius(2 * self.tested(epoch), 2 * self.noises(epoch), self.epsilon, level)
+        return hoeffding_radius(2 * self.tested(epoch), 2 * self.noises(epoch), self.epoch_epsilon(epoch), level)
 
     def deadline(self, gap: float) -> int:
         """The test by which an arm with this gap is gone."""

@@ -95,12 +95,13 @@ class Control(Protocol):
     def algorithms(self) -> list[AlgorithmView]:
         """What can be run."""
 
-    def plan(  # noqa: PLR0917
+    def plan(
         self,
         arms: int,
         epsilon: str,
         beta: float,
         gap: float,
+        *,
         policy: str | None = None,
         per_hour: float | None = None,
         window: float = 0,

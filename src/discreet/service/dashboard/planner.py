@@ -45,7 +45,8 @@ def _plan(visit: Visit, fields: Fields) -> ExperimentPlan | None:
     if fields.errors:
         return None
     try:
-        return visit.control.plan(arms, epsilon, beta, gap, fields.text("policy") or None, per_hour, window)
+        policy = fields.text("policy") or None
+        return visit.control.plan(arms, epsilon, beta, gap, policy=policy, per_hour=per_hour, window=window)
     except ServiceProblem as problem:
         fields.take(problem)
         return None

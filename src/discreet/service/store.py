@@ -1,0 +1,218 @@
+"""Where it is kept: one SQLite file, or one PostgreSQL, behind the same few methods.
+
+What differs between the two is here, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError as UrlError
+from sqlalchemy.exc import DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.pool import QueuePool
+
+from discreet.errors import ArgumentError
+
+PATIENCE = 30.0  # seconds that a writer waits for another one
+_RETRIES = 8
+
+
+class Store:
+    """A database and its transactions."""
+
+    sqlite: bool
+
+    def __init__(self, engine: Engine, clock: Callable[[], float] | None = None) -> None:
+        self.engine = engine
+        self._clock = clock
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that may write: all of it is there at the end, for good, or nothing is."""
+        with self.engine.connect().execution_options(writes=True) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that sees what is committed, and never waits for a writer."""
+        with self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    def write(self, work: Callable[[Connection], Any]) -> Any:
+        """Do some work in one transaction; again, from its start, where writers were in each other's way.
+
+        Nothing that the work finds out may be shown before this returns.
+        """
+        for left in reversed(range(_RETRIES)):
+            try:
+                with self.writing() as connection:
+                    return work(connection)
+            except DBAPIError as error:
+                if not left or not self._collided(error):
+                    raise
+                time.sleep(0.01 * (_RETRIES - left))
+        raise AssertionError("unreachable")
+
+    def _collided(self, error: DBAPIError) -> bool:
+        raise NotImplementedError
+
+    def now(self, connection: Connection) -> float:
+        """Seconds since 1970, by the one clock that all workers share."""
+        raise NotImplementedError
+
+    def lock(self, connection: Connection, experiment: int, *, shared: bool = False) -> None:
+        """Wait until nobody else changes this experiment; many may share it to report."""
+        raise NotImplementedError
+
+    def among(self, column: str, values: str) -> str:
+        """SQL that is true for rows whose column is in a list that was given as `listed(...)`."""
+        raise NotImplementedError
+
+    def listed(self, values: Sequence[Any]) -> Any:
+        """A list as a parameter."""
+        raise NotImplementedError
+
+    def insert_assignments(self, connection: Connection, rows: list[tuple[int, int, int, str, int, float]]) -> None:
+        """Rows of (experiment, epoch, slot, unit, arm, deadline)."""
+        raise NotImplementedError
+
+    for_update = ""
+    """What makes a SELECT hold its rows until the end of the transaction."""
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+
+class SQLiteStore(Store):
+    """One file, in write-ahead mode. A commit is on the disk before it returns (synchronous=FULL)."""
+
+    sqlite = True
+
+    def __init__(self, path: str | os.PathLike[str], clock: Callable[[], float] | None = None) -> None:
+        self.path = Path(path)
+        _make_private(self.path)
+        engine = create_engine(
+            f"sqlite+pysqlite:///{self.path}",
+            connect_args={"timeout": PATIENCE, "check_same_thread": False},
+            poolclass=QueuePool,
+        )
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        super().__init__(engine, clock)
+
+    def now(self, connection: Connection) -> float:
+        """The clock of the machine that it runs on."""
+        return (self._clock or time.time)()
+
+    def _collided(self, error: DBAPIError) -> bool:
+        return isinstance(error, OperationalError) and "locked" in str(error)
+
+    def lock(self, connection: Connection, experiment: int, *, shared: bool = False) -> None:
+        """A transaction that may write has the whole file."""
+
+    def among(self, column: str, values: str) -> str:
+        """Membership in a JSON array."""
+        return f"{column} IN (SELECT value FROM json_each(:{values}))"
+
+    def listed(self, values: Sequence[Any]) -> Any:
+        """A JSON array."""
+        return json.dumps(list(values))
+
+    def insert_assignments(self, connection: Connection, rows: list[tuple[int, int, int, str, int, float]]) -> None:
+        """One prepared statement, many rows."""
+        connection.exec_driver_sql(
+            "INSERT INTO assignment (experiment, epoch, slot, unit, arm, deadline, told) VALUES (?, ?, ?, ?, ?, ?, 0)",
+            rows,
+        )
+
+    def forget(self) -> None:
+        """Write deleted sums over in the log that is kept beside the file, too."""
+        with self.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+class PostgresStore(Store):
+    """A server that many workers on many machines share."""
+
+    sqlite = False
+    for_update = " FOR UPDATE"
+
+    def __init__(self, url: str, clock: Callable[[], float] | None = None) -> None:
+        address = make_url(url).set(drivername="postgresql+psycopg")
+        engine = create_engine(address, pool_pre_ping=True, pool_size=8, max_overflow=8)
+        super().__init__(engine, clock)
+
+    def now(self, connection: Connection) -> float:
+        """The server's clock, which is the same for all workers."""
+        if self._clock is not None:
+            return self._clock()
+        return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+
+    def _collided(self, error: DBAPIError) -> bool:
+        return getattr(error.orig, "sqlstate", None) in {"40001", "40P01", "55P03"}
+
+    def lock(self, connection: Connection, experiment: int, *, shared: bool = False) -> None:
+        """A lock of the transaction; the first number says whose locks these are."""
+        name = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+        connection.execute(text(f"SELECT {name}(1684632419, :experiment)"), {"experiment": experiment})
+
+    def among(self, column: str, values: str) -> str:
+        """Membership in an array."""
+        return f"{column} = ANY(:{values})"
+
+    def listed(self, values: Sequence[Any]) -> Any:
+        """An array."""
+        return list(values)
+
+    def insert_assignments(self, connection: Connection, rows: list[tuple[int, int, int, str, int, float]]) -> None:
+        """Columns as arrays: one statement."""
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        connection.exec_driver_sql(
+            "INSERT INTO assignment (experiment, epoch, slot, unit, arm, deadline, told) "
+            "SELECT *, 0 FROM unnest(%s::int[], %s::int[], %s::bigint[], %s::text[], %s::smallint[], %s::float8[])",
+            tuple(columns),
+        )
+
+
+def open_store(database: str | os.PathLike[str], clock: Callable[[], float] | None = None) -> Store:
+    """The store at an address: `postgresql://...`, or the path of an SQLite file."""
+    where = os.fspath(database)
+    if "://" not in where:
+        return SQLiteStore(where, clock)
+    scheme, _, rest = where.partition("://")
+    if scheme == "sqlite":
+        return SQLiteStore(rest.removeprefix("/") or where, clock)
+    if scheme in {"postgresql", "postgres", "postgresql+psycopg"}:
+        try:
+            return PostgresStore(f"postgresql://{rest}", clock)
+        except (UrlError, ValueError, NoSuchModuleError) as error:
+            raise ArgumentError(f"database must be an address such as postgresql://user@host/name: {error}") from None
+    raise ArgumentError(f"database must be a file or start with postgresql://, got {scheme}://...")
+
+
+def _make_private(path: Path) -> None:
+    """Create a file that only its owner can read, and nothing else: a wrong folder is an error."""
+    if not path.parent.is_dir():
+        raise ArgumentError(f"the folder of {str(path)!r} does not exist; create it first")
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Take the write lock at once where there will be writes: nobody can come between reading and writing then."""
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,206 @@
+"""The hot path: who gets which arm, and what they report; many requests in a transaction of the caller's."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+
+from sqlalchemy import Connection, Row, text
+from sqlalchemy import insert as insert_into
+
+from discreet.service import schema, tokens
+from discreet.service.course import resume
+from discreet.service.dealing import order
+from discreet.service.experiments import Description
+from discreet.service.messages import Assignment, Status
+from discreet.service.problems import ServiceProblem, conflict
+from discreet.service.store import Store
+from discreet.service.units import pseudonym, share
+
+_EPOCH = "SELECT number, plan, quota, dealt FROM epoch WHERE experiment = :experiment AND state = 'open'"
+_KNOWN = (
+    "SELECT unit, slot, arm, deadline FROM assignment WHERE experiment = :experiment AND epoch = :epoch AND {units}"
+)
+_PARTICIPANTS = "SELECT unit FROM participant WHERE experiment = :experiment AND {units}"
+_DEALT = """UPDATE epoch SET dealt = :dealt, full_at = :full_at, ripe_at = :ripe_at
+    WHERE experiment = :experiment AND number = :epoch"""
+_TELL = """UPDATE assignment SET told = 1 WHERE experiment = :experiment AND epoch = :epoch
+    AND {slots} AND told = 0 AND deadline >= :now RETURNING slot, arm"""
+_WHY_NOT = "SELECT slot, told FROM assignment WHERE experiment = :experiment AND epoch = :epoch AND {slots}"
+_COUNT = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
+    VALUES (:experiment, :epoch, :shard, :arm, :told, :total)
+    ON CONFLICT (experiment, epoch, shard, arm)
+    DO UPDATE SET told = counter.told + excluded.told, total = counter.total + excluded.total"""
+
+
+@dataclass(frozen=True)
+class Started:
+    """What does not change about an experiment once it has started."""
+
+    id: int
+    uid: str
+    secret: bytes
+    description: Description
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Somebody wants to know what these units get; None is a unit without a name."""
+
+    experiment: Started
+    units: Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """A reward, in grid units, of an assignment whose token was checked."""
+
+    experiment: Started
+    place: tokens.Place
+    reward: int
+
+
+# ---------------------------------------------------------------------- assign
+
+
+def assign(store: Store, connection: Connection, ask: Ask) -> list[Assignment]:
+    """What each unit gets: what it has already in this epoch, or the next slot, or an arm that nothing depends on."""
+    mine = {"experiment": ask.experiment.id}
+    state = connection.execute(text("SELECT state FROM experiment WHERE id = :experiment"), mine).scalar_one()
+    if state in {"draft", "archived"}:
+        raise conflict(f"the experiment is {'not started' if state == 'draft' else 'archived'}")
+    epoch = connection.execute(text(_EPOCH + store.for_update), mine).first() if state == "running" else None
+    if epoch is None:
+        return _serve(connection, ask)
+    return _deal(store, connection, ask, epoch)
+
+
+def _deal(store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, str, int, int]]) -> list[Assignment]:
+    experiment, description = ask.experiment, ask.experiment.description
+    names = [secrets.token_urlsafe(16) if unit is None else pseudonym(experiment.secret, unit) for unit in ask.units]
+    mine = {"experiment": experiment.id, "epoch": epoch.number}
+    listed = store.listed(names)
+    known = text(_KNOWN.format(units=store.among("unit", "units")))
+    slots = {
+        row.unit: (row.slot, row.arm, row.deadline) for row in connection.execute(known, {**mine, "units": listed})
+    }
+    fresh = dict.fromkeys(name for name in names if name not in slots)
+    if description.once and fresh:
+        query = text(_PARTICIPANTS.format(units=store.among("unit", "units")))
+        for row in connection.execute(query, {"experiment": experiment.id, "units": store.listed(list(fresh))}):
+            fresh.pop(row.unit, None)
+    dealt = list(islice(fresh, epoch.quota - epoch.dealt))
+    plan = {int(arm): count for arm, count in json.loads(epoch.plan).items()}
+    if dealt:
+        deadline = store.now(connection) + description.request.window
+        arms = order(experiment.secret, epoch.number, plan)
+        rows = [
+            (experiment.id, epoch.number, slot, name, int(arms[slot]), deadline)
+            for slot, name in enumerate(dealt, epoch.dealt)
+        ]
+        store.insert_assignments(connection, rows)
+        if description.once:
+            connection.execute(
+                insert_into(schema.participant), [{"experiment": experiment.id, "unit": name} for name in dealt]
+            )
+        full = epoch.dealt + len(dealt) == epoch.quota
+        ripe_at, full_at = (deadline, deadline - description.request.window) if full else (None, None)
+        connection.execute(
+            text(_DEALT), {**mine, "dealt": epoch.dealt + len(dealt), "full_at": full_at, "ripe_at": ripe_at}
+        )
+        slots.update({name: (slot, arm, end) for _, _, slot, name, arm, end in rows})
+    spare = sorted(plan)
+    answers = []
+    for unit, name in zip(ask.units, names, strict=True):
+        if name in slots:
+            slot, arm, end = slots[name]
+            token = tokens.seal(experiment.secret, tokens.Place(experiment.id, epoch.number, slot))
+            answers.append(Assignment(unit, description.arms[arm], token, epoch.number, True, end))
+        else:
+            arm = spare[share(experiment.secret, epoch.number, name) % len(spare)]
+            answers.append(Assignment(unit, description.arms[arm], None, epoch.number, False, None))
+    return answers
+
+
+def _serve(connection: Connection, ask: Ask) -> list[Assignment]:
+    """Arms for units while nothing is learned: paused, stopped, or nothing left to find out."""
+    experiment, arms = ask.experiment, ask.experiment.description.arms
+    query = text("SELECT course FROM experiment WHERE id = :experiment")
+    course = connection.execute(query, {"experiment": experiment.id}).scalar_one()
+    served = _served(experiment.description.kind, course)
+    answers = []
+    for unit in ask.units:
+        number = secrets.randbelow(len(served)) if unit is None else share(experiment.secret, 0, unit) % len(served)
+        answers.append(Assignment(unit, arms[served[number]], None, None, False, None))
+    return answers
+
+
+@lru_cache(maxsize=256)
+def _served(kind: str, state: str) -> list[int]:
+    """The arms that are left, or the best of them once nothing is left to find out."""
+    course = resume(kind, json.loads(state))
+    plan = course.plan()
+    if plan is not None:
+        return sorted(plan.by_arm)
+    return sorted(course.viable) if course.best is None else [course.best]
+
+
+# ---------------------------------------------------------------------- report
+
+
+def tell(store: Store, connection: Connection, shard: str, told: Sequence[Tell]) -> list[Status]:
+    """What became of each reward: counted once, while its epoch is open and its window has not passed."""
+    statuses: list[Status] = ["unknown"] * len(told)
+    groups: dict[tuple[int, int], list[int]] = {}
+    for place, one in enumerate(told):
+        groups.setdefault((one.place.experiment, one.place.epoch), []).append(place)
+    for group, places in sorted(groups.items()):  # in one order everywhere, so that writers cannot block each other
+        found = _tell_epoch(store, connection, shard, group, [told[place] for place in places])
+        for place, status in zip(places, found, strict=True):
+            statuses[place] = status
+    return statuses
+
+
+def _tell_epoch(
+    store: Store, connection: Connection, shard: str, place: tuple[int, int], told: list[Tell]
+) -> list[Status]:
+    experiment, epoch = place
+    store.lock(connection, experiment, shared=True)
+    mine = {"experiment": experiment, "epoch": epoch}
+    is_open = text("SELECT 1 FROM epoch WHERE experiment = :experiment AND number = :epoch AND state = 'open'")
+    if connection.execute(is_open, mine).first() is None:
+        return ["late"] * len(told)
+    rewards: dict[int, int] = {}
+    for one in told:
+        rewards.setdefault(one.place.slot, one.reward)
+    query = text(_TELL.format(slots=store.among("slot", "slots")))
+    given = {**mine, "slots": store.listed(list(rewards)), "now": store.now(connection)}
+    counted = {row.slot: row.arm for row in connection.execute(query, given)}
+    sums: dict[int, tuple[int, int]] = {}
+    for slot, arm in counted.items():
+        count, total = sums.get(arm, (0, 0))
+        sums[arm] = count + 1, total + rewards[slot]
+    if sums:
+        rows = [{**mine, "shard": shard, "arm": arm, "told": n, "total": s} for arm, (n, s) in sorted(sums.items())]
+        connection.execute(text(_COUNT), rows)
+    refused = [slot for slot in rewards if slot not in counted]
+    why: dict[int, Status] = {}
+    if refused:
+        query = text(_WHY_NOT.format(slots=store.among("slot", "slots")))
+        found = connection.execute(query, {**mine, "slots": store.listed(refused)})
+        why = {row.slot: "duplicate" if row.told else "late" for row in found}
+    statuses: list[Status] = []
+    for one in told:
+        slot = one.place.slot
+        statuses.append("counted" if slot in counted else why.get(slot, "unknown"))
+        if slot in counted:  # whoever tells the same again in this batch comes second
+            del counted[slot]
+            why[slot] = "duplicate"
+    return statuses
+
+
+__all__ = ["Ask", "ServiceProblem", "Started", "Tell", "assign", "tell"]

@@ -118,6 +118,7 @@ def _live(visit: Visit, view: ExperimentView) -> str:
 def _planner_address(view: ExperimentView, now: float) -> str:
     """The planner, filled in for this experiment and its traffic."""
     values: dict[str, Any] = {"arms": len(view.arms), "epsilon": view.privacy.epsilon, "policy": view.algorithm}
+    values["privacy_unit"] = view.privacy.unit
     if isinstance(view.options.get("beta"), float):
         values["beta"] = view.options["beta"]
     rate = per_second(view.epoch, now) if view.epoch is not None else None

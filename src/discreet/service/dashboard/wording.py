@@ -144,6 +144,15 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def sentence(text: str) -> str:
+    """What the service says, as a sentence.
+
+    >>> sentence("there is no experiment 'x'"), sentence("It is so.")
+    ("There is no experiment 'x'.", 'It is so.')
+    """
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}" if text else ""
+
+
 def listed(names: Sequence[str], last: str = "and") -> str:
     """Names in a sentence.
 

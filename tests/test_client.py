@@ -253,8 +253,9 @@ def test_a_trial_reports_in_every_case(driven, stub):
 def test_a_trial_with_a_key_that_may_not_read(driven, stub):
     d = driven()
     stub.may_read = False
-    with pytest.raises(ArgumentError, match="give its default_reward"):
+    with pytest.raises(ServiceError, match="give its default_reward"):
         d.trial(d.client.experiment("banners"), "ann", lambda trial: None)
+    assert d.trial(d.client.experiment("banners", fallback="green"), "ann", lambda trial: None).arm == "green"
     d.trial(d.client.experiment("banners", default_reward=0), "ann", lambda trial: None)
     d.do(d.client.flush())
     assert stub.rewards == {"t0": 0.0}

@@ -5,6 +5,7 @@ import random
 import threading
 import time
 
+import httpx
 import polars as pl
 import pytest
 
@@ -108,7 +109,7 @@ def test_a_page_key_assigns_and_reports_and_sees_nothing(live, client):
         with pytest.raises(ServiceError) as error:
             experiment.view()
         assert error.value.status == 403
-        with pytest.raises(ArgumentError, match="default_reward"), page.experiment("paged").trial("bob"):
+        with pytest.raises(ServiceError, match="default_reward"), page.experiment("paged").trial("bob"):
             pass
     assert client.revoke_key(made.about.id).revoked_at is not None
     made_keys = client.keys()
@@ -123,22 +124,21 @@ def test_a_page_key_assigns_and_reports_and_sees_nothing(live, client):
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
 def test_epochs_from_a_log(client, engine, tmp_path):
     experiment = prepare(client, f"log-{engine}", source="totals")
-    rows, until, clock, shoppers = [], None, 0, random.Random(2)
+    rows, epoch, until, clock, shoppers = [], 1, None, 0, random.Random(2)
     while not experiment.view().settled:
         with pytest.raises(ArgumentError, match="are missing"):
-            experiment.close_from_log(frame(rows), after=until, engine=engine)
+            experiment.close_from_log(frame(rows), epoch=epoch, after=until, engine=engine)
         for arm, pulls in experiment.plan().pulls.items():
             for _ in range(pulls):
                 clock += 1
                 clicked = shoppers.random() < RATES[arm]
                 rows.append((f"a{clock}", f"u{clock}", arm, clock, 1.0 if clicked else None))
-        epoch = experiment.plan().epoch
-        found = experiment.close_from_log(frame(rows), after=until, engine=engine)
+        found = experiment.close_from_log(frame(rows), epoch=epoch, after=until, engine=engine)
         assert (found.epoch, found.until) == (epoch, clock)
         with pytest.raises(ServiceError) as error:
             experiment.close_with(found.message)  # an epoch is closed once
         assert error.value.status in (404, 409)
-        until = found.until
+        until, epoch = found.until, epoch + 1
     assert experiment.view().best == "green"
 
 
@@ -187,3 +187,29 @@ def test_a_closed_client_still_serves_the_fallback(live):
     assert client.experiment("x", fallback="a").assign("ann").arm == "a"
     with pytest.raises(UnreachableError, match="the client is closed"):
         client.experiments()
+
+
+def test_a_lost_answer_to_totals_is_looked_up(live, client):
+    """The totals arrive and the answer does not: it shows that the epoch is closed, and nothing is used twice."""
+    experiment = prepare(client, "lossy", source="totals")
+    rows = [
+        (f"{arm}{i}", f"{arm}{i}", arm, i, RATES[arm])
+        for arm, pulls in experiment.plan().pulls.items()
+        for i in range(pulls)
+    ]
+
+    class Lossy(httpx.HTTPTransport):
+        def handle_request(self, request):
+            response = super().handle_request(request)
+            if request.url.path.endswith("/totals"):
+                response.read()
+                raise httpx.ReadTimeout("lost")
+            return response
+
+    with Client(live.address, live.key, transport=Lossy()) as unlucky:
+        found = unlucky.experiment("lossy").close_from_log(frame(rows))
+    assert found.epoch == 1
+    assert experiment.epochs()[0].state == "closed"
+    if not experiment.view().settled:
+        with pytest.raises(ArgumentError, match="epoch must be the open one, 2"):
+            experiment.close_from_log(frame(rows))

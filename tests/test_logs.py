@@ -9,6 +9,7 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -139,6 +140,7 @@ def log():
     """Two epochs of three arms: a row for each assignment, and another for some rewards."""
     rows = [(f"a{i:03}", f"u{i}", ["x", "y", "z"][i % 3], 10 * i, None) for i in range(60)]
     rows += [(f"a{i:03}", None, None, 10 * i + 5, ODD * (i % 7) / 6) for i in range(0, 60, 2)]
+    rows += [(f"a{i:03}", None, None, 10 * i + 4, math.nan if i % 4 else math.inf) for i in range(1, 60, 3)]
     return rows
 
 
@@ -192,13 +194,16 @@ def test_every_form_of_a_log_gives_the_same(engine, log, tmp_path, monkeypatch):
     table = frame(log)
     plan = plan_for(Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8})
     wanted = epoch_totals(table, plan, engine=engine)
+    assert wanted.message.totals == reference(log, Grid(0.0, 1.0), plan.pulls)[0]
+    pq.write_table(table.to_arrow(), tmp_path / "arrow.parquet")
     table.write_parquet(tmp_path / "log.parquet")
     (tmp_path / "parts").mkdir()
     table.head(50).write_parquet(tmp_path / "parts" / "1.parquet")
     table.tail(-50).write_parquet(tmp_path / "parts" / "2.parquet")
     table.write_csv(tmp_path / "log.csv")
     forms = [
-        tmp_path / "log.parquet", str(tmp_path / "parts"), str(tmp_path / "parts" / "*.parquet"), tmp_path / "log.csv",
+        tmp_path / "log.parquet", tmp_path / "arrow.parquet", str(tmp_path / "parts"),
+        str(tmp_path / "parts" / "*.parquet"), tmp_path / "log.csv",
         table.lazy(), table.to_arrow(), table.to_arrow().to_reader(), table.to_pandas(),
         table.with_columns(pl.col("arm").cast(pl.Categorical)),
     ]  # fmt: skip
@@ -319,6 +324,15 @@ def test_kind_errors(engine, log):
         epoch_totals(zoned, plan, after=dt.datetime(2026, 1, 1), engine=engine)
     with pytest.raises(ArgumentError, match="default_reward must lie in"):
         epoch_totals(frame(log), plan, default_reward=2.0, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_later_epoch_must_say_where_it_begins(engine, log):
+    plan = plan_for(Grid(0.0, 1.0), {"x": 8}, 2)
+    with pytest.raises(ArgumentError, match="after must be the `until` of epoch 1"):
+        epoch_totals(frame(log), plan, engine=engine)
+    with pytest.raises(ArgumentError, match="after must be the `until` of epoch 1"):
+        epoch_query("log", plan)
 
 
 def test_a_missing_engine_is_named(monkeypatch, log):

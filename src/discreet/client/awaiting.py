@@ -129,7 +129,7 @@ class AsyncClient(ServiceOperations, Awaiting):
                     send.method, send.path, params=send.query, content=send.body, timeout=send.timeout
                 )
             )
-        except httpx.TransportError as error:
+        except httpx.HTTPError as error:
             raise as_unanswered(error) from None
         except RuntimeError:
             if self._http.is_closed:

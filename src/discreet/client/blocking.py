@@ -140,7 +140,7 @@ class Client(ServiceOperations, Blocking):
             return as_reply(
                 self._http.request(send.method, send.path, params=send.query, content=send.body, timeout=send.timeout)
             )
-        except httpx.TransportError as error:
+        except httpx.HTTPError as error:
             raise as_unanswered(error) from None
         except RuntimeError:
             if self._http.is_closed:
@@ -153,8 +153,10 @@ class Client(ServiceOperations, Blocking):
         """Have a thread that sends what waits, and wake it if it is time."""
         with self._starting:
             if self._courier is None:
-                self._courier = threading.Thread(target=self._send_reports, name="discreet-reports", daemon=True)
-                self._courier.start()
+                courier = threading.Thread(target=self._send_reports, name="discreet-reports", daemon=True)
+                with contextlib.suppress(RuntimeError):  # the program ends: `close` will send it
+                    courier.start()
+                    self._courier = courier
         if full:
             self._wake.set()
 

@@ -53,7 +53,7 @@ def as_reply(response: httpx.Response) -> Reply:
     )
 
 
-def as_unanswered(error: httpx.TransportError) -> Unanswered:
+def as_unanswered(error: httpx.HTTPError) -> Unanswered:
     """What httpx could not bring. The error itself holds the request, so it goes no further."""
     arrived = not isinstance(error, NEVER_SENT)
     if isinstance(error, httpx.TimeoutException):

@@ -54,7 +54,7 @@ class Core:
             raise ArgumentError(f"batch must be at most {MOST_REWARDS}, got {batch!r}")
         self.outbox = Outbox(checks.whole("room", room), size, checks.positive("delay", delay), clock)
         self.clock = clock
-        self._down_until = -math.inf
+        self._down_until = self._mentioned = -math.inf
         self._tries = 0  # of the courier since something arrived
         self._complained = False
 
@@ -105,7 +105,7 @@ class Core:
         except ServiceError as error:
             if isinstance(error, UnreachableError):
                 self._down_until = self.clock() + self.patience
-            log.warning("serving the fallback: %s", error)
+            self._mention(f"serving the fallback: {error}")
             return instead
 
     # ------------------------------------------------------------------ report
@@ -175,6 +175,9 @@ class Core:
             except UnreachableError as error:
                 self._complain(f"reports wait: {error}")
                 self.outbox.hold(backoff(self._tries))
+            except Exception as error:  # nobody would notice a courier that died; its words could hold a reward
+                self._complain(f"reports wait: {type(error).__name__}")
+                self.outbox.hold(LONGEST_PAUSE)
 
     def flush(self, patience: float | None = None) -> Steps[bool]:
         """Send all that waits; False if some could not be sent in time."""
@@ -203,6 +206,12 @@ class Core:
         self.outbox.lose(len(batch))
         self.outbox.arrived(batch)
         self._complain(f"reports were refused: {why}")
+
+    def _mention(self, what: str) -> None:
+        """Not for every visitor."""
+        if self.clock() >= self._mentioned + LONGEST_PAUSE:
+            self._mentioned = self.clock()
+            log.warning(what)
 
     def _complain(self, what: str) -> None:
         """Once for each outage, and without a count: where only successes are reported, it would be their number."""

@@ -10,7 +10,7 @@ from discreet.client.core import Core, finite, unit_name, without_service
 from discreet.client.effects import Pause, Steps, Work
 from discreet.client.operation import operation
 from discreet.client.service import ServiceOperations
-from discreet.errors import ArgumentError, ServiceError
+from discreet.errors import ArgumentError, ServiceError, UnreachableError
 from discreet.service.messages import (
     MOST_UNITS,
     Assignment,
@@ -60,8 +60,8 @@ class ExperimentOperations:
     """What an experiment's handle can do.
 
     With a `fallback`, `assign` and trials never raise what the service did wrong: they give that arm, and it does not
-    learn. `default_reward` is what a trial without an event reports; if it is not given, the service is asked for it
-    once, which takes a key with the scope `analyse`.
+    learn. `default_reward` is what a trial without an event reports, and must be the experiment's own; if it is not
+    given, the service is asked for it once, which takes a key with the scope `analyse`.
     """
 
     def __init__(
@@ -125,8 +125,9 @@ class ExperimentOperations:
             return (yield from self._core.ask(self._view())).default_reward
         except ServiceError as error:
             if error.status == 403:
-                raise ArgumentError(
-                    f"this key cannot read experiment {self.name!r}, so give its default_reward to client.experiment"
+                raise ServiceError(
+                    f"this key cannot read experiment {self.name!r}, so give its default_reward to client.experiment",
+                    status=error.status,
                 ) from None
             raise
 
@@ -202,13 +203,14 @@ class ExperimentOperations:
     @operation
     def close_with(self, totals: EpochTotals) -> Steps[ExperimentView]:
         """Hand in the exact totals of the open epoch. The service adds the noise and releases them."""
-        return (yield from self._core.ask(self._totals(totals)))
+        return (yield from self._hand_in(totals))
 
     @operation
     def close_from_log(
         self,
         log: Any,
         *,
+        epoch: int = 1,
         after: Any = None,
         before: Any = None,
         columns: Columns | None = None,
@@ -216,12 +218,15 @@ class ExperimentOperations:
     ) -> Steps[LogTotals]:
         """Fill the open epoch from an event log: ask for the plan, aggregate the log here, and hand in the totals.
 
-        `after` must be the `until` of the epoch before, which is what is given back here: keep it. See `discreet.logs`.
+        What is given back has `epoch` and `until`: keep both. The next call is for `epoch + 1`, `after=until`. One for
+        an epoch that is not open is refused, so that nothing is used twice by mistake. See `discreet.logs`.
         """
         from discreet.logs import epoch_totals  # noqa: PLC0415  (an extra of its own)
 
         view = yield from self._core.ask(self._view())
         plan = yield from self._core.ask(Call("GET", self._path("plan"), PlanView))
+        if plan.epoch != epoch:
+            raise ArgumentError(f"epoch must be the open one, {plan.epoch}, with the `until` before it, got {epoch!r}")
 
         def aggregate() -> LogTotals:
             return epoch_totals(
@@ -236,8 +241,18 @@ class ExperimentOperations:
             )
 
         found: LogTotals = yield Work(aggregate)
-        yield from self._core.ask(self._totals(found.message))
+        yield from self._hand_in(found.message)
         return found
+
+    def _hand_in(self, totals: EpochTotals) -> Steps[ExperimentView]:
+        try:
+            return (yield from self._core.ask(self._totals(totals)))
+        except UnreachableError:
+            # It may have arrived. An epoch is closed once, so it shows.
+            epochs = (yield from self._core.ask(Call("GET", self._path("epochs"), Epochs))).epochs
+            if not any(one.number == totals.epoch and one.state == "closed" for one in epochs):
+                raise
+            return (yield from self._core.ask(self._view()))
 
     # ------------------------------------------------------------------ calls
 

@@ -48,6 +48,14 @@ class Question:
         if max(plan.pulls.values()) * plan.width >= 2**63:
             raise ArgumentError(f"epoch {plan.epoch} is too long for sums of 64 bits")
 
+    def check_start(self, after: object) -> None:
+        """Refuse to begin at the beginning, where the epochs before have been."""
+        if after is None and self.plan.epoch > 1:
+            raise ArgumentError(
+                f"after must be the `until` of epoch {self.plan.epoch - 1}: "
+                "without it, contributions of earlier epochs would be used again"
+            )
+
     @property
     def default(self) -> float:
         """What a contribution without a reward counts as."""

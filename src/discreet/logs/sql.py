@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from discreet.logs.question import Columns, Question
@@ -21,10 +22,11 @@ def epoch_query(
     """The SQL that adds up an epoch from `table`: one row (arm, contributions, units, until) for each arm.
 
     `table` is pasted as it is. For times that are no numbers, give `table` as a subselect that makes them so. Rewards
-    must be numbers or NULL; NaN must be NULL. Hand in the units only if `contributions` is what the plan wants, and
+    must be numbers or NULL. Hand in the units only if `contributions` is what the plan wants, and
     keep the greatest `until` for the next epoch's `after`.
     """
     question = Question(plan, columns or Columns(), after, before, default_reward, contribution)
+    question.check_start(after)
     return question_query(table, question)
 
 
@@ -32,6 +34,7 @@ def question_query(table: str, question: Question) -> str:
     """The text, step by step: rows, contributions, one for each unit, the planned ones, units, totals."""
     plan, columns = question.plan, question.columns
     arm = name(columns.arm) if columns.arm is not None else text(str(question.only_arm))
+    reward = f"CAST({name(columns.reward)} AS DOUBLE PRECISION)"  # NaN, which is not below infinity, becomes NULL
     unit = f"CAST({name(columns.unit)} AS VARCHAR)" if question.contribution is not None else "NULL"
     span = " AND ".join(
         [
@@ -47,17 +50,18 @@ def question_query(table: str, question: Question) -> str:
     return f"""\
 WITH events AS (
   SELECT CAST({name(columns.assignment)} AS VARCHAR) AS assignment, {unit} AS unit, CAST({arm} AS VARCHAR) AS arm,
-    {name(columns.time)} AS time, CAST({name(columns.reward)} AS DOUBLE PRECISION) AS reward
+    {name(columns.time)} AS time,
+    CASE WHEN {reward} <= {real(math.inf)} THEN {reward} END AS reward
   FROM {table}
   WHERE {name(columns.assignment)} IS NOT NULL AND {name(columns.time)} IS NOT NULL
-), ordered AS (
-  SELECT assignment, unit, arm, time, reward, ROW_NUMBER() OVER (
-    PARTITION BY assignment ORDER BY CASE WHEN reward IS NULL THEN 1 ELSE 0 END, time, reward) AS place
+), answered AS (
+  SELECT assignment, unit, arm, time, reward,
+    MIN(CASE WHEN reward IS NOT NULL THEN time END) OVER (PARTITION BY assignment) AS told
   FROM events
 ), contributions AS (
   SELECT assignment, MIN(unit) AS unit, MIN(arm) AS arm, MIN(time) AS time,
-    MIN(CASE WHEN place = 1 THEN reward END) AS reward
-  FROM ordered GROUP BY assignment
+    MIN(CASE WHEN time = told THEN reward END) AS reward
+  FROM answered GROUP BY assignment
 ), visits AS (
   SELECT assignment, arm, time, reward, {rank} AS visit
   FROM contributions WHERE {known}{"" if once else inside}
@@ -95,7 +99,7 @@ def text(value: str) -> str:
 
 def real(value: float) -> str:
     """A float as a literal that is read back to the bit."""
-    return f"CAST('{float(value)!r}' AS DOUBLE PRECISION)"
+    return f"CAST('{'Infinity' if value == math.inf else repr(float(value))}' AS DOUBLE PRECISION)"
 
 
 def number(value: Any) -> str:

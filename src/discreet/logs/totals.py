@@ -50,6 +50,7 @@ def epoch_totals(
     If an arm has too few contributions, nothing is given: try again when there is more traffic.
     """
     question = Question(plan, columns or Columns(), None, None, default_reward, contribution)
+    question.check_start(after)
     opened = _open(log, question, engine)
     try:
         start, end = to_number("after", after, opened.kind), to_number("before", before, opened.kind)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import ExitStack
 from typing import Any
 
 import duckdb
@@ -22,13 +24,21 @@ class DuckLog:
 
     def __init__(self, log: Any, question: Question) -> None:
         self._question = question
-        with unreadable(duckdb.Error):
-            self._connection = duckdb.connect(":memory:")
+        with ExitStack() as held, unreadable(duckdb.Error):
+            folder = held.enter_context(tempfile.TemporaryDirectory(prefix="discreet-"))
+            settings: dict[str, Any] = {
+                "temp_directory": folder,  # what does not fit into memory goes there, for us alone to read
+                "autoinstall_known_extensions": "false",
+            }
+            self._connection = held.enter_context(duckdb.connect(":memory:", config=settings))
+            # Parquet's statistics leave NaN out, and from them DuckDB concludes that there is none (its issue 25521).
+            self._connection.execute("SET disabled_optimizers = 'statistics_propagation'")
             self._source = self._open(log)
             described = self._connection.execute(f"DESCRIBE SELECT * FROM {self._source}").fetchall()
-        self._types = {row[0]: str(row[1]).upper() for row in described}
-        require(list(self._types), question.wanted)
-        self.kind = self._check()
+            self._types = {row[0]: str(row[1]).upper() for row in described}
+            require(list(self._types), question.wanted)
+            self.kind = self._check()
+            self._held = held.pop_all()
 
     def answer(self, question: Question) -> list[Found]:
         """Run the one query."""
@@ -38,7 +48,7 @@ class DuckLog:
 
     def close(self) -> None:
         """Let go of the log."""
-        self._connection.close()
+        self._held.close()
 
     def _open(self, log: Any) -> str:
         file = as_file(log)
@@ -91,9 +101,9 @@ class DuckLog:
         raise wrong_type("time", columns.time, kind, "numbers, dates or timestamps")
 
     def _table(self) -> str:
-        """The log with its times as numbers and its NaNs as NULLs."""
+        """The log with its times as numbers."""
         columns = self._question.columns
-        time, reward = name(columns.time), f"CAST({name(columns.reward)} AS DOUBLE)"
+        time = name(columns.time)
         if self._types[columns.time] == "TIMESTAMP_NS":
             ticks = f"epoch_ns({time})"
             time = f"({ticks} // 1000 - CASE WHEN {ticks} % 1000 < 0 THEN 1 ELSE 0 END)"  # the floor
@@ -105,8 +115,4 @@ class DuckLog:
             time = f"CAST({time} AS BIGINT)"
         else:
             time = f"CASE WHEN isfinite({time}) THEN CAST({time} AS DOUBLE) END"
-        reward = f"CASE WHEN NOT isnan({reward}) THEN {reward} END"
-        return (
-            f"(SELECT * REPLACE ({time} AS {name(columns.time)}, {reward} AS {name(columns.reward)}) "
-            f"FROM {self._source}) AS log"
-        )
+        return f"(SELECT * REPLACE ({time} AS {name(columns.time)}) FROM {self._source}) AS log"

@@ -89,15 +89,12 @@ class PolarsLog:
             span &= pl.col("time") > question.after
         if question.before is not None:
             span &= pl.col("time") < question.before
+        told = pl.when(pl.col("reward").is_not_null()).then(pl.col("time")).min().over("assignment")
         contributions = (
             self._rows(question)
+            .with_columns(reward=pl.when(pl.col("time") == told).then(pl.col("reward")))
             .group_by("assignment")
-            .agg(
-                pl.col("unit").min(),
-                pl.col("arm").min(),
-                pl.col("time").min(),
-                pl.col("reward").sort_by("time", "reward").drop_nulls().first(),
-            )
+            .agg(pl.col("unit", "arm", "time", "reward").min())
         )
         visits = contributions if question.contribution == "once" else contributions.filter(span)
         if question.contribution is not None:

@@ -12,7 +12,7 @@ import json
 import os
 from pathlib import Path
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from discreet.service import schema
 from discreet.service.store import Store
@@ -26,6 +26,7 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self._written = set(self.lines())
+        self._seen = 0  # releases, which never get fewer
 
     def lines(self) -> list[Line]:
         """All lines; one that a crash cut short counts as not written."""
@@ -43,16 +44,22 @@ class Journal:
     def catch_up(self, store: Store) -> None:
         """Write down all closed epochs that are not in it yet."""
         with store.reading() as connection:
+            released = connection.execute(select(func.count()).select_from(schema.release)).scalar_one()
+            if released == self._seen:
+                return
             missing = [line for line in closed_epochs(connection) if line not in self._written]
-        if not missing:
-            return
+        if missing:
+            self._append(missing)
+        self._written.update(missing)
+        self._seen = released
+
+    def _append(self, missing: list[Line]) -> None:
         with os.fdopen(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as file:
             for line in missing:
                 file.write(f"\n{json.dumps(line)}")
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())
-        self._written.update(missing)
 
     def is_ahead(self, store: Store) -> bool:
         """Whether something was released that the database does not know: it comes from a backup."""

@@ -236,7 +236,7 @@ def test_a_unit_that_cannot_be_encoded_is_refused_alone(world):
 
 
 def test_a_place_holds_what_it_must():
-    place = Place(2**32 - 1, 2**32 - 1, 2**31)
+    place = Place(2**32 - 1, 2**32 - 1, 2**31, 2**32 - 1)
     assert tokens.open_token(tokens.seal(b"s", place)) == place
 
 

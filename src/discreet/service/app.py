@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from sqlalchemy.exc import InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -27,7 +25,7 @@ from discreet.service.journal import Journal
 from discreet.service.messages import Problem
 from discreet.service.metrics import Metrics
 from discreet.service.problems import ServiceProblem, not_found
-from discreet.service.store import SQLiteStore, Store
+from discreet.service.store import AWAY, SQLiteStore, Store
 from discreet.service.writer import Writer
 
 log = logging.getLogger("discreet.service")
@@ -108,9 +106,7 @@ def make_app(
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
         ServiceProblem: _problem,
         HTTPException: _http_problem,
-        OperationalError: _unavailable,
-        InterfaceError: _unavailable,
-        NoConnectionLeft: _unavailable,
+        **dict.fromkeys(AWAY, _unavailable),
         Exception: _unforeseen,
     }
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
@@ -171,7 +167,6 @@ def _http_problem(_: Request, error: Any) -> Response:
 
 
 def _unavailable(request: Request, error: Any) -> Response:
-    """The database is gone, full, or has no connection left: it may be back in a moment."""
     log.error("%s failed: %s", request.method, type(error).__name__)
     return problem_response(ServiceProblem(503, "unavailable", "the database does not answer; try again"))
 

@@ -16,12 +16,15 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError as UrlError
-from sqlalchemy.exc import DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from sqlalchemy.pool import QueuePool
 
 from discreet.errors import ArgumentError
 
 PATIENCE = 30.0  # seconds that a writer waits for another one
+AWAY = (OperationalError, InterfaceError, NoConnectionLeft)
+"""What is raised where the database is gone, full, or has no connection left: it may be back in a moment."""
 _RETRIES = 8
 
 

@@ -3,9 +3,12 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.service_tools import clock, file, server, store, url, world
 from tests.verification import page, pytest_addoption, pytest_terminal_summary
 
-__all__ = ["page", "pytest_addoption", "pytest_terminal_summary", "width"]
+__all__ = [
+    "clock", "file", "page", "pytest_addoption", "pytest_terminal_summary", "server", "store", "url", "width", "world",
+]  # fmt: skip
 
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("suite"), derandomize=True)  # a red run there means a change

@@ -16,12 +16,15 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError as UrlError
-from sqlalchemy.exc import DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from sqlalchemy.pool import QueuePool
 
 from discreet.errors import ArgumentError
 
 PATIENCE = 30.0  # seconds that a writer waits for another one
+AWAY = (OperationalError, InterfaceError, NoConnectionLeft)
+"""What is raised where the database is gone, full, or has no connection left: it may be back in a moment."""
 _RETRIES = 8
 
 
@@ -104,6 +107,7 @@ class SQLiteStore(Store):
             f"sqlite+pysqlite:///{self.path}",
             connect_args={"timeout": PATIENCE, "check_same_thread": False},
             poolclass=QueuePool,
+            hide_parameters=True,  # an error that quotes them would quote rewards
         )
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
@@ -134,10 +138,18 @@ class SQLiteStore(Store):
             rows,
         )
 
-    def forget(self) -> None:
-        """Write deleted sums over in the log that is kept beside the file, too."""
+    def forget(self) -> bool:
+        """Write deleted sums over in the log that is kept beside the file, too; False if somebody was in the way.
+
+        It does not wait for long: until a reader has left, nobody else could write.
+        """
         with self.engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.exec_driver_sql("PRAGMA busy_timeout=100")
+            try:
+                busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
+            finally:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={PATIENCE * 1000:.0f}")
+        return not busy
 
 
 class PostgresStore(Store):
@@ -148,7 +160,7 @@ class PostgresStore(Store):
 
     def __init__(self, url: str, clock: Callable[[], float] | None = None) -> None:
         address = make_url(url).set(drivername="postgresql+psycopg")
-        engine = create_engine(address, pool_pre_ping=True, pool_size=8, max_overflow=8)
+        engine = create_engine(address, pool_pre_ping=True, pool_size=8, max_overflow=8, hide_parameters=True)
         super().__init__(engine, clock)
 
     def now(self, connection: Connection) -> float:

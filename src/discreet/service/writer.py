@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet.service.problems import ServiceProblem
-from discreet.service.store import Store
+from discreet.service.store import AWAY, Store
 from discreet.service.traffic import Ask, Tell, assign, tell
 
 _TOGETHER = 512  # requests in one transaction
@@ -72,13 +72,7 @@ class Writer:
                 return
 
     def _answer(self, requests: list[tuple[Work, Any, asyncio.AbstractEventLoop | None]]) -> None:
-        works = [work for work, _, _ in requests]
-        try:
-            answers: list[Any] = self._store.write(lambda connection: self._all(connection, works))
-        except Exception as error:  # all of them failed together, and none has happened
-            log.error("a transaction of %d requests failed: %s", len(works), type(error).__name__)
-            problem = ServiceProblem(503, "unavailable", "the database did not take this; nothing happened, try again")
-            answers = [problem] * len(works)
+        answers = self._answers([work for work, _, _ in requests])
         by_loop: dict[asyncio.AbstractEventLoop | None, list[tuple[Any, Any]]] = {}
         for (_, future, loop), answer in zip(requests, answers, strict=True):
             by_loop.setdefault(loop, []).append((future, answer))
@@ -90,6 +84,18 @@ class Writer:
                     loop.call_soon_threadsafe(_deliver, answered)
                 except RuntimeError:  # the server stopped while they waited
                     continue
+
+    def _answers(self, works: list[Work]) -> list[Any]:
+        """What to say to each. Where one of them is at fault, and not the database, the others must not suffer."""
+        try:
+            answers: list[Any] = self._store.write(lambda connection: self._all(connection, works))
+        except Exception as error:
+            log.error("a transaction of %d requests failed: %s", len(works), type(error).__name__)
+            if len(works) > 1 and not isinstance(error, AWAY):
+                return [answer for work in works for answer in self._answers([work])]
+            problem = ServiceProblem(503, "unavailable", "the database did not confirm this; it is safe to try again")
+            return [problem] * len(works)
+        return answers
 
     def _all(self, connection: Connection, works: list[Work]) -> list[Any]:
         """All reports first, so that asking cannot hold them up; then all questions, one experiment after the other."""

@@ -27,7 +27,7 @@ from discreet.service.control import Control
 from discreet.service.messages import NewExperiment
 from discreet.service.store import open_store
 
-CLIENTS, SECONDS, ROUNDS = 64, 2.5, 2
+CLIENTS, SECONDS, ROUNDS = 64, 1.5, 4
 BATCH, AT_ONCE = 100, 1000
 GOALS = {"asks": 2_500, "tells": 2_500, "batched tells": 25_000}
 TIMES = 5  # faster than one transaction a request
@@ -178,7 +178,7 @@ def measure(servers):
                 _keep(best, (kind, way), work())
                 server.check()
         server = servers["together"]
-        server.stock(150_000)
+        server.stock(80_000)
         _keep(best, ("batched tells", "together"), server.tell_many())
         server.check()
     return best

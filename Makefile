@@ -1,14 +1,15 @@
 # Two commands do all the set-up on a fresh machine: `make reproduce` and `make test`.
-# Options go through: make reproduce REPRODUCE=--quick, make bench BENCH=--json
+# Options go through: make reproduce REPRODUCE=--quick, make bench BENCH=--json, make shop SHOP='--seconds 20'
 PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: help test reproduce verify lint bench pin clean
+.PHONY: help test reproduce shop verify lint bench pin clean
 help:
 	@echo "make reproduce  the paper's whole evaluation and more: figures, tables and a report in reproduction/"
 	@echo "make test       run the tests, doctests included"
+	@echo "make shop       a service with an experiment in it: four banners and an hour of shoppers, in a minute"
 	@echo "make verify     run the slow statistical studies too"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      measure what must be fast"
@@ -29,6 +30,9 @@ verify: $(STAMP)
 
 reproduce: $(STAMP)
 	$(RUN) -m discreet reproduce --output reproduction $(REPRODUCE)
+
+shop: $(STAMP)
+	$(RUN) examples/shop.py $(SHOP)
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff check .

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import ArgumentError, DPPersonElimination, DPSharpPersonElimination, SimulatedNoise
+from discreet.auditing.examine import compare
+from discreet.auditing.subjects import subject
 from discreet.lab import play
 from discreet.privacy import Neighbours, Unit, spent, spent_by_person
-from discreet.theory import PersonSchedule, epoch_epsilon
-from discreet.theory.person_level import HALF, THIRD
+from discreet.theory.person_level import HALF, THIRD, PersonSchedule, epoch_epsilon
 from tests import examples
 
 NAMES = ("dp-se-person", "dp-se-sharp-person")
@@ -160,3 +161,36 @@ def test_the_best_arm_is_found_by_the_deadline(name, epsilon):
         else:
             late += policy.epoch > 3  # 2^-3 <= 0.2
     assert wrong + late <= 9  # Binomial(60, 0.05) is above with a chance of 0.0003, and both are far below beta
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_people_with_habits_do_not_break_the_promise_of_two_arms(name):
+    """The same people pay the very same rewards in every epoch: independent within epochs, and not between them."""
+    wrong = 0
+    for run in range(60):
+        people = np.random.default_rng((5, run)).random((200_000, 2)) < (0.55, 0.45)
+        policy = discreet.make_policy(name, ["A", "B"], epsilon=1.0, beta=0.05, noise=SimulatedNoise((3, run)))
+        while plan := policy.plan():
+            places = 2 * plan.pulls["A"]  # the arms take turns
+            paid = {"A": people[0:places:2, 0].sum(), "B": people[1:places:2, 1].sum()}
+            policy.close({arm: int(total) * policy.grid.width for arm, total in paid.items()})
+        wrong += policy.best_arm != "A" or policy.epoch > 4  # 2^-4 <= 0.1; the sharp one needs no more
+    assert wrong <= 9  # as above
+
+
+# ---------------------------------------------------------------------- audits
+
+
+def followed(epsilon=2.0, samples=1500):
+    """What the pair of an audit that follows one person through the epochs proves."""
+    *others, pair = subject("dp-se-person", epsilon, {}).find_pairs()
+    assert len(others) == 3
+    assert pair.name.startswith("a reward of each epoch")
+    return compare(pair, 1e-6, samples, 1.0, lambda done: None).epsilon
+
+
+def test_an_audit_follows_a_person_through_the_epochs(monkeypatch):
+    """The first two of them, which cost 3/4 of epsilon; and it is not caught in the trap."""
+    assert 0.1 < followed() <= 1.5
+    monkeypatch.setattr(DPPersonElimination, "epoch_epsilon", lambda self, epoch: self.epsilon)
+    assert followed() > 2.0

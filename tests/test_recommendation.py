@@ -80,3 +80,15 @@ def test_bad_wishes_are_refused(arguments, message):
 def test_a_horizon_that_is_too_short_is_said():
     assert "The horizon is short" in recommend(2, epsilon=0.01, horizon=1000).reason
     assert "The horizon is short" not in recommend(2, epsilon=1.0, horizon=10**6).reason
+
+
+def test_for_people_who_come_back():
+    found = recommend(3, epsilon=1.0, unit="person", goal="best-arm", beta=0.01)
+    assert isinstance(found.make(SimulatedNoise(1)), discreet.DPSharpPersonElimination)
+    assert found.options == {"epsilon": 1.0, "beta": 0.01}
+    assert "probability 0.99 at least" in found.reason
+    assert recommend(3, epsilon=1.0, unit="person", horizon=10**6).options == {"epsilon": 1.0, "horizon": 10**6}
+    drifting = recommend(3, epsilon=1.0, unit="person", drifting=True)
+    assert isinstance(drifting.make(SimulatedNoise(1)), discreet.DPPersonElimination)
+    with pytest.raises(ArgumentError, match="unit must be"):
+        recommend(3, epsilon=1.0, unit="household")

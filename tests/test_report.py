@@ -248,7 +248,9 @@ def test_tables_are_tidy_and_equal_in_both_formats(found, stopping, league, tmp_
 def test_the_league_has_every_private_policy_that_can_be_played_at_every_place():
     study = LeagueStudy()
     private = {name for name, kind in discreet.POLICIES.items() if kind.privacy_reason is not None}
-    assert private - set(study.policies) == {"dp-bai", "dp-bai-sharp"}  # best-arm identification has no regret
+    people = {name for name, kind in discreet.POLICIES.items() if kind.privacy_unit is discreet.Unit.PERSON}
+    assert people == {"dp-se-person", "dp-se-sharp-person"}  # they promise more, and play in no league with the others
+    assert private - people - set(study.policies) == {"dp-bai", "dp-bai-sharp"}  # which have no regret
     settings = study.settings()
     assert len(settings) == len(set(settings))
     for policy in study.policies:

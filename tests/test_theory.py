@@ -369,8 +369,8 @@ FUNCTIONS = {
 
 
 def test_every_function_is_covered_here():
-    others = {"EliminationPlan", "SharpSchedule", "plan_elimination", "stopping_upper_bound_parts", "sure_samples",
-              "typical_samples"}  # fmt: skip
+    others = {"EliminationPlan", "PersonSchedule", "SharpSchedule", "plan_elimination", "stopping_upper_bound_parts",
+              "sure_samples", "typical_samples"}  # fmt: skip
     assert set(theory.__all__) == others | set(FUNCTIONS)
 
 

@@ -10,7 +10,11 @@ Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, their s
 
 Stopping rules: `DPBernstein`, `DPReleasedNAS`, `DPOneSidedNAS`, `DPExponentialNAS`, `DPNAS`, and the non-private
 `NAS`, `EBStop`, `EBGStop`.
+
+A service for teams: `Client` and `AsyncClient` speak to it. They need more packages, and are imported when used.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from discreet._version import __version__
 from discreet.auditing import Audit, audit
@@ -48,8 +52,10 @@ from discreet.errors import (
     DiscreetError,
     FinishedError,
     PrivacyError,
+    ServiceError,
     StateError,
     TicketError,
+    UnreachableError,
     WaitingError,
 )
 from discreet.grid import Grid
@@ -77,6 +83,10 @@ from discreet.stopping import (
     StoppingRule,
 )
 from discreet.tickets import Ticket, Told
+
+if TYPE_CHECKING:
+    from discreet.client import AsyncClient as AsyncClient
+    from discreet.client import Client as Client
 
 __all__ = [
     "DPIMED",
@@ -129,6 +139,7 @@ __all__ = [
     "PrivacyError",
     "Recommendation",
     "Release",
+    "ServiceError",
     "SimulatedNoise",
     "StateError",
     "StoppingResult",
@@ -139,6 +150,7 @@ __all__ = [
     "TicketError",
     "Told",
     "Unit",
+    "UnreachableError",
     "WaitingError",
     "__version__",
     "audit",
@@ -147,3 +159,17 @@ __all__ = [
     "recommend",
     "register",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The clients, whose packages the core does without."""
+    if name not in ("AsyncClient", "Client"):
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    try:
+        from discreet import client  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name in ("httpx", "msgspec"):
+            message = f"discreet.{name} needs {error.name}: pip install 'discreet[client]'"
+            raise ModuleNotFoundError(message, name=error.name) from None
+        raise
+    return getattr(client, name)

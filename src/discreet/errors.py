@@ -30,3 +30,23 @@ class StateError(DiscreetError, ValueError):
 
 class PrivacyError(DiscreetError, TypeError):
     """What was asked for would spend privacy twice, such as copying a private object or loading a file in use."""
+
+
+class ServiceError(DiscreetError, RuntimeError):
+    """A discreet service refused. `detail` says why in its own words, `field` which part of the request it means."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        kind: str | None = None,
+        detail: str | None = None,
+        field: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.kind, self.detail, self.field = status, kind, detail, field
+
+
+class UnreachableError(ServiceError):
+    """A discreet service did not answer, or was too busy, as often as it was tried."""

@@ -1,4 +1,4 @@
-"""The inputs of an audit: every reward is known, so a neighbour is the same list with one reward changed."""
+"""The inputs of an audit: every reward is known, so a neighbour is the same list with one reward or person changed."""
 
 from __future__ import annotations
 
@@ -29,14 +29,18 @@ class Rewards:
     def units(self, arm: int, first: int, last: int) -> NDArray[np.int64]:
         """The rewards of the pulls number `first` to `last` of an arm."""
         units = np.full(last - first + 1, self.levels[arm], dtype=np.int64)
-        if arm == self.arm and first <= self.pull <= last:
+        if self.is_in(arm, first, last):
             units[self.pull - first] = self.paid
         return units
 
     def total(self, arm: int, first: int, last: int) -> int:
         """Their exact sum, at any length."""
-        changed = arm == self.arm and first <= self.pull <= last
-        return (last - first + 1) * self.levels[arm] + (self.paid - self.levels[arm] if changed else 0)
+        changed = self.paid - self.levels[arm] if self.is_in(arm, first, last) else 0
+        return (last - first + 1) * self.levels[arm] + changed
+
+    def is_in(self, arm: int, first: int, last: int) -> bool:
+        """Whether the reward that may change is one of these."""
+        return arm == self.arm and first <= self.pull <= last
 
     def floats(self, grid: Grid, arm: int, first: int, last: int) -> NDArray[np.float64]:
         """The rewards as a program would report them; the grid gives back the very same units."""
@@ -45,3 +49,21 @@ class Rewards:
     def changed(self, width: int) -> tuple[Rewards, Rewards]:
         """Two neighbours: the one pull pays nothing, or all that a reward can."""
         return replace(self, paid=0), replace(self, paid=width)
+
+
+@dataclass(frozen=True)
+class PersonRewards(Rewards):
+    """The same where one person has a reward of the arm in each epoch. Only whole epochs can be asked for, by totals.
+
+    >>> person = PersonRewards(levels=(10, 0), arm=0, pull=1, paid=7)
+    >>> person.total(0, first=1, last=3), person.total(0, first=4, last=8), person.total(1, first=1, last=3)
+    (27, 47, 0)
+    """
+
+    def is_in(self, arm: int, first: int, last: int) -> bool:
+        """Whether the person is in this epoch of the arm: always."""
+        return arm == self.arm
+
+    def units(self, arm: int, first: int, last: int) -> NDArray[np.int64]:
+        """Not known: which of an epoch's rewards is the person's does not matter to a total."""
+        raise NotImplementedError("a person's rewards are known by totals of epochs only")

@@ -1,7 +1,8 @@
 """Neighbouring inputs for any policy or rule, found by trying and not by name.
 
 Levels of rewards are moved by bisection until the object's decisions hang in the balance, since that is where one
-reward can matter. Then one reward is changed by as much as it can be: an early one, a late one, or the only answer.
+reward can matter. Then one reward is changed by as much as it can be: an early one, a late one, or the only answer;
+and where a person is protected, one of each epoch.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from functools import partial
 from typing import Any
 
 from discreet.auditing.events import Facts, Table
-from discreet.auditing.inputs import Rewards
+from discreet.auditing.inputs import PersonRewards, Rewards
 from discreet.auditing.play import ENTRY, by_stream, by_sums, by_tickets, by_totals
 from discreet.bandits import Policy
+from discreet.privacy import Unit
 from discreet.stopping import StoppingRule
 
 Levels = tuple[int, ...]
@@ -44,13 +46,16 @@ def policy_pairs(make: Callable[[], Policy]) -> list[Pair]:
     early, silent = Rewards(levels, 0, 1, 0), Rewards((0, 0), 1, 1, 0)
     late = replace(early, pull=2 + (next(iter(first.pulls.values())) if first else 0))
     saved = partial(by_totals, reload=True)
-    return with_releases(
-        [
-            pair("the first reward, by totals", by_totals, make, early, 0.5),
-            pair("a later reward, by totals, saved and loaded", saved, make, late, 0.25),
-            pair("the only answer, by tickets", by_tickets, make, silent, 0.25),
-        ]
-    )
+    pairs = [
+        pair("the first reward, by totals", by_totals, make, early, 0.5),
+        pair("a later reward, by totals, saved and loaded", saved, make, late, 0.25),
+        pair("the only answer, by tickets", by_tickets, make, silent, 0.25),
+    ]
+    if make().privacy.unit is Unit.PERSON:
+        # Equal arms stay, so that there are several epochs to be in.
+        person = PersonRewards((width // 2, width // 2), 0, 1, 0)
+        pairs.append(pair("a reward of each epoch, by totals, saved and loaded", saved, make, person, 1.0))
+    return with_releases(pairs)
 
 
 def rule_pairs(make: Callable[[], StoppingRule]) -> list[Pair]:

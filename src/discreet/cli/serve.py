@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli import missing_package
 from discreet.cli.arguments import NUMBER, real, whole
 from discreet.cli.console import complain, show
 from discreet.errors import ArgumentError
@@ -31,7 +32,10 @@ Secure = Annotated[bool, typer.Option(help="HTTPS is in front: cookies are sent 
 
 def start(*, restored: bool, **given: Any) -> None:
     """Prepare the database, say what there is to say, and serve until interrupted."""
-    server = importlib.import_module("discreet.service.server")  # needs packages that others do without
+    try:
+        server = importlib.import_module("discreet.service.server")
+    except ModuleNotFoundError as error:
+        raise ArgumentError(f"{missing_package(error)} is not installed: pip install 'discreet[service]'") from None
     if given["port"] == 0:
         given["port"] = _free_port(given["host"])
     settings = server.Settings(**given)

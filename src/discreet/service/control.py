@@ -33,6 +33,7 @@ from discreet.service.messages import (
     NewPopulation,
     PlanView,
     PopulationView,
+    PrivacyUnit,
     ReleaseView,
 )
 from discreet.service.migrations import migrate
@@ -308,9 +309,22 @@ class Control:
         """What can be run."""
         return experiments.algorithms()
 
-    def plan(self, arms: int, epsilon: str, beta: float, gap: float, **more: Any) -> ExperimentPlan:
+    def plan(
+        self,
+        arms: int,
+        epsilon: str,
+        beta: float,
+        gap: float,
+        *,
+        policy: str | None = None,
+        per_hour: float | None = None,
+        window: float = 0.0,
+        privacy_unit: PrivacyUnit = "person",
+    ) -> ExperimentPlan:
         """How long it would take."""
-        return planning.plan_experiment(arms, epsilon, beta, gap, **more)
+        return planning.plan_experiment(
+            arms, epsilon, beta, gap, policy=policy, per_hour=per_hour, window=window, privacy_unit=privacy_unit
+        )
 
     # ------------------------------------------------------------------ helpers
 

@@ -126,9 +126,10 @@ def describe(request: NewExperiment) -> Description:
     description = Description(request, "policy" if bandit else "rule", name, options, epsilon)
     try:
         opening = description.begin().plan()
-        description.grid.encode(description.default_reward)
     except ArgumentError as error:
         raise invalid("options", str(error)) from None
+    if not request.low <= description.default_reward <= request.high:
+        raise invalid("default_reward", f"default_reward must lie in [{request.low:g}, {request.high:g}]")
     if opening is None or not opening.learns:
         raise invalid("options", f"{name} would have nothing to find out with these options")
     return description

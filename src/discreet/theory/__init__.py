@@ -18,7 +18,7 @@ from discreet.theory.elimination import (
     plan_elimination,
     resolvable_gap,
 )
-from discreet.theory.person_level import PersonSchedule, epoch_epsilon
+from discreet.theory.person_level import PersonSchedule
 from discreet.theory.regret import lai_robbins_bound, minimax_lower_bound, private_regret_order, regret_lower_bound
 from discreet.theory.sharp_elimination import SharpSchedule, sharp_pulls, sharp_sure_regret
 from discreet.theory.stopping import (
@@ -45,7 +45,6 @@ __all__ = [
     "dp_se_regret_bound",
     "dp_se_sure_regret",
     "dp_se_threshold",
-    "epoch_epsilon",
     "lai_robbins_bound",
     "minimax_lower_bound",
     "nonprivate_stopping_lower_bound",

@@ -1,12 +1,63 @@
-"""The dashboard."""
+"""The dashboard: pages for people, on the same control as the API.
+
+    needs                            what it asks of the service
+    sessions, visits, guarding       who is there, and what they may do
+    rendering, wording               templates to answers, numbers to words
+    entrance, experiments, ledger, planner, keys
+                                     the pages
+    experiment_form, fields          what people type
+    progress, verdicts, balance, chart
+                                     what follows from what was released and planned
+
+Pages show what was released, what was planned, who was assigned, and what follows from these: nothing else. They work
+without scripts; htmx refreshes parts of them and uPlot draws, both from files of our own.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
 
-from starlette.routing import BaseRoute
+from discreet.service.dashboard import entrance, experiments, keys, ledger, planner
+from discreet.service.dashboard.guarding import Audience, Guard, Page
+from discreet.service.dashboard.needs import Control
+from discreet.service.dashboard.rendering import STATIC, Static
+
+PAGES: list[tuple[str, str, Page, Audience]] = [
+    ("GET", "/", experiments.show_all, "readers"),
+    ("GET", "/refresh", experiments.refresh_all, "readers"),
+    ("GET", "/login", entrance.show_sign_in, "anybody"),
+    ("POST", "/login", entrance.sign_in, "anybody"),
+    ("POST", "/logout", entrance.sign_out, "readers"),
+    ("GET", "/experiments/new", experiments.show_new, "trustees"),
+    ("POST", "/experiments/new", experiments.create, "trustees"),
+    ("GET", "/experiments/new/options", experiments.show_options, "trustees"),
+    ("GET", "/experiments/{id}", experiments.show, "readers"),
+    ("GET", "/experiments/{id}/live", experiments.refresh, "readers"),
+    ("GET", "/experiments/{id}/edit", experiments.show_edit, "admins"),
+    ("POST", "/experiments/{id}/edit", experiments.edit, "admins"),
+    ("POST", "/experiments/{id}/delete", experiments.delete, "admins"),
+    ("POST", "/experiments/{id}/{action}", experiments.act, "admins"),
+    ("GET", "/ledger", ledger.show, "overseers"),
+    ("POST", "/ledger", ledger.create, "trustees"),
+    ("GET", "/planner", planner.show, "readers"),
+    ("GET", "/keys", keys.show, "trustees"),
+    ("POST", "/keys", keys.make, "trustees"),
+    ("POST", "/keys/{id}/revoke", keys.revoke, "trustees"),
+]
 
 
-def routes(control: Any, *, secure: bool) -> list[BaseRoute]:
-    """Its pages."""
-    return []
+def routes(control: Control, secure: bool) -> list[BaseRoute]:
+    """The dashboard's routes, to be mounted at `/`. With `secure`, cookies are only sent over TLS."""
+    pages: list[BaseRoute] = [
+        _route(method, path, Guard(control, secure, show, audience)) for method, path, show, audience in PAGES
+    ]
+    return [*pages, Mount("/static", Static(directory=STATIC))]
+
+
+def _route(method: str, path: str, guard: Guard) -> Route:
+    async def endpoint(request: Request) -> Response:  # a route takes an object for an application of its own
+        return await guard(request)
+
+    return Route(path, endpoint, methods=[method], name=f"{method} {path}")

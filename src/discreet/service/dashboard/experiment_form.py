@@ -1,0 +1,227 @@
+"""The form behind a new experiment: its first values, and what was typed as a `NewExperiment`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from discreet.service.dashboard.fields import Fields
+from discreet.service.messages import (
+    MOST_ARMS,
+    AlgorithmView,
+    Contribution,
+    ExperimentView,
+    NewExperiment,
+    PopulationView,
+    PrivacyUnit,
+    Source,
+)
+
+UNITS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
+LONGEST = 10_000_000
+FIRST_CHOICES = ("dp-bai-sharp", "dp-se-sharp", "dp-chernoff-imed")
+ELSEWHERE = frozenset({"arms", "epsilon", "low", "high", "noise", "range"})  # these have fields of their own
+USUAL = {"beta": "0.05", "alpha": "0.1", "horizon": "1000000"}
+MEANINGS = {
+    "beta": "How often the answer may be wrong: 0.05 means at most 1 time in 20.",
+    "alpha": "How close the mean must be: 0.1 means within 10 %.",
+    "horizon": "How many assignments there will be in all, at most.",
+    "max_samples": "After so many it gives up. Leave it empty to go on until the mean is known.",
+    "gamma": "How often its bounds may fail.",
+}
+
+
+def first_values(algorithms: Sequence[AlgorithmView], populations: Sequence[PopulationView]) -> dict[str, str]:
+    """What the form shows at first: choices that are right for most."""
+    names = [algorithm.name for algorithm in algorithms]
+    chosen = next((name for name in FIRST_CHOICES if name in names), names[0] if names else "")
+    values = {
+        "name": "",
+        "description": "",
+        "arms": "",
+        "algorithm": chosen,
+        "epsilon": "1",
+        "privacy_unit": "person",
+        "contribution": "",
+        "population": populations[0].name if populations else "everybody",
+        "low": "0",
+        "high": "1",
+        "default_reward": "",
+        "window": "1",
+        "window_unit": "hours",
+        "source": "assignments",
+    }
+    return values | option_values(find(algorithms, chosen))
+
+
+def values_of(view: ExperimentView) -> dict[str, str]:
+    """A draft as the form shows it, to be changed."""
+    unit = next((name for name in reversed(UNITS) if view.window and view.window % UNITS[name] == 0), "seconds")
+    values = {
+        "name": view.name,
+        "description": view.description,
+        "arms": "\n".join(arm.name or "" for arm in view.arms),
+        "algorithm": view.algorithm,
+        "epsilon": view.privacy.epsilon,
+        "privacy_unit": view.privacy.unit,
+        "contribution": view.privacy.contribution or "",
+        "population": view.population,
+        "low": f"{view.low:g}",
+        "high": f"{view.high:g}",
+        "default_reward": "" if view.default_reward == view.low else f"{view.default_reward:g}",
+        "window": f"{view.window / UNITS[unit]:g}",
+        "window_unit": unit,
+        "source": view.source,
+    }
+    options = {f"option.{name}": _as_text(value) for name, value in view.options.items() if name not in ELSEWHERE}
+    return values | options | ({"blind_receipts": "yes"} if view.blind_receipts else {})
+
+
+def find(algorithms: Sequence[AlgorithmView], name: str) -> AlgorithmView | None:
+    """An algorithm by its name."""
+    return next((algorithm for algorithm in algorithms if algorithm.name == name), None)
+
+
+def option_names(algorithm: AlgorithmView) -> tuple[list[str], list[str]]:
+    """The options to fill in, and those that may be left as they are."""
+    needed = [name for name in algorithm.required if name not in ELSEWHERE]
+    other = [name for name in algorithm.options if name not in ELSEWHERE and name not in needed]
+    return needed, other
+
+
+def option_values(algorithm: AlgorithmView | None) -> dict[str, str]:
+    """What an algorithm's options are filled with at first."""
+    if algorithm is None:
+        return {}
+    needed, other = option_names(algorithm)
+    values = {f"option.{name}": _as_text(algorithm.options.get(name)) for name in (*needed, *other)}
+    return {name: text or (USUAL.get(name[7:], "") if name[7:] in needed else "") for name, text in values.items()}
+
+
+def read(fields: Fields, algorithms: Sequence[AlgorithmView]) -> NewExperiment | None:
+    """What was typed as an experiment; None if `fields.errors` says why not."""
+    algorithm = find(algorithms, fields.text("algorithm"))
+    if algorithm is None:
+        fields.refuse("algorithm", "Choose one of the list.")
+        return None
+    new = _read(fields, algorithm)
+    if fields.errors:
+        return None
+    try:
+        return msgspec.convert(msgspec.to_builtins(new), NewExperiment)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at ")
+        name = place.strip("`$").removeprefix(".").partition("[")[0]
+        fields.refuse(name if name in fields.values else "", f"{message}.")
+        return None
+
+
+def _read(fields: Fields, algorithm: AlgorithmView) -> NewExperiment:
+    low, high = fields.number("low"), fields.number("high")
+    if high <= low:
+        fields.refuse("high", "It must be above the lowest reward.")
+    default = fields.optional_number("default_reward")
+    if default is not None and not low <= default <= high and math.isfinite(low + high + default):
+        fields.refuse("default_reward", "It must lie between the lowest and the highest reward.")
+    return NewExperiment(
+        name=fields.slug("name"),
+        epsilon=fields.decimal("epsilon"),
+        arms=_arms(fields) if algorithm.kind == "policy" else [],
+        policy=algorithm.name if algorithm.kind == "policy" else None,
+        rule=algorithm.name if algorithm.kind == "rule" else None,
+        options=_options(fields, algorithm),
+        low=low,
+        high=high,
+        default_reward=default,
+        window=_window(fields),
+        privacy_unit=_privacy_unit(fields, algorithm),
+        contribution=cast("Contribution | None", _one_of(fields, "contribution", "each-epoch", "once", "") or None),
+        population=fields.slug("population"),
+        source=cast(Source, _one_of(fields, "source", "assignments", "totals")),
+        blind_receipts=fields.text("blind_receipts") == "yes",
+        description=_description(fields),
+    )
+
+
+def _arms(fields: Fields) -> list[str]:
+    arms = [line.strip() for line in fields.text("arms").splitlines() if line.strip()]
+    if len(arms) < 2:
+        fields.refuse("arms", "Give two arms or more, one in a line.")
+    if len(arms) > MOST_ARMS:
+        fields.refuse("arms", f"Give {MOST_ARMS} arms at most: these are {len(arms)}.")
+    twice = next((arm for arm in arms if arms.count(arm) > 1), None)
+    if twice is not None:
+        fields.refuse("arms", f"Each arm once: {twice} is there {arms.count(twice)} times.")
+    if any(len(arm) > 200 for arm in arms):
+        fields.refuse("arms", "An arm's name has 200 letters at most.")
+    return arms
+
+
+def _window(fields: Fields) -> float:
+    unit = UNITS.get(fields.text("window_unit"), 1.0)
+    seconds = fields.number("window", least=0) * unit
+    if seconds > LONGEST:
+        fields.refuse("window", f"It must be {LONGEST // 86400} days or less.")
+    return seconds
+
+
+def _privacy_unit(fields: Fields, algorithm: AlgorithmView) -> PrivacyUnit:
+    unit = cast(PrivacyUnit, _one_of(fields, "privacy_unit", "person", "event"))
+    if algorithm.units and unit not in algorithm.units:
+        can = "single events" if unit == "person" else "people"
+        fields.refuse("privacy_unit", f"{algorithm.name} can only protect {can}.")
+    return unit
+
+
+def _description(fields: Fields) -> str:
+    text = fields.text("description").replace("\r\n", "\n")
+    if len(text) > 2000:
+        fields.refuse("description", f"Use 2,000 letters at most: these are {len(text):,}.")
+    return text
+
+
+def _one_of(fields: Fields, name: str, *choices: str) -> str:
+    text = fields.text(name)
+    if text not in choices:
+        fields.refuse(name, "Choose one of these.")
+    return text
+
+
+def _options(fields: Fields, algorithm: AlgorithmView) -> dict[str, Any]:
+    needed, other = option_names(algorithm)
+    options: dict[str, Any] = {}
+    for name in (*needed, *other):
+        text = fields.text(f"option.{name}")
+        default = algorithm.options.get(name)
+        if not text and name in needed:
+            fields.refuse(f"option.{name}", f"{algorithm.name} needs it.")
+        elif text and text != _as_text(default):
+            options[name] = _value(fields, name, text, default)
+    return options
+
+
+def _value(fields: Fields, name: str, text: str, default: object) -> Any:
+    """An option as JSON would have it; words stay words."""
+    try:
+        value = msgspec.json.decode(text.replace("_", "") if text[:1].isdigit() else text)
+    except msgspec.DecodeError:
+        value = text
+    if isinstance(default, int | float) and not isinstance(default, bool) and not isinstance(value, int | float):
+        fields.refuse(f"option.{name}", "Give a number.")
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def _as_text(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def shown_options(fields: Fields, algorithm: AlgorithmView | None) -> Mapping[str, Any]:
+    """What the part of the form about options needs."""
+    needed, other = option_names(algorithm) if algorithm is not None else ([], [])
+    wrong = any(f"option.{name}" in fields.errors for name in other)
+    return {"algorithm": algorithm, "needed": needed, "other": other, "other_wrong": wrong, "meanings": MEANINGS}

@@ -1,0 +1,217 @@
+"""Pages about experiments: the list, one of them, the form for a new one, and what can be done to each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from starlette.responses import Response
+
+from discreet.service.dashboard import experiment_form as form
+from discreet.service.dashboard.balance import balance
+from discreet.service.dashboard.chart import MOST, chart, hue, recent
+from discreet.service.dashboard.fields import Fields
+from discreet.service.dashboard.guarding import moved
+from discreet.service.dashboard.needs import Control
+from discreet.service.dashboard.progress import per_second, progress
+from discreet.service.dashboard.rendering import HEADERS, answer, fingerprint, page, text
+from discreet.service.dashboard.verdicts import eliminations, headline
+from discreet.service.dashboard.visits import Visit
+from discreet.service.messages import ExperimentView
+from discreet.service.problems import ServiceProblem
+
+ORDER = ("running", "paused", "draft", "stopped", "archived")
+ACTIONS: dict[str, tuple[Callable[[Control, str], object], str]] = {
+    "start": (lambda control, identity: control.start(identity), "started"),
+    "pause": (lambda control, identity: control.pause(identity), "paused"),
+    "resume": (lambda control, identity: control.resume(identity), "resumed"),
+    "stop": (lambda control, identity: control.stop(identity), "stopped"),
+    "archive": (lambda control, identity: control.archive(identity), "archived"),
+}
+
+# ---------------------------------------------------------------------- the list
+
+
+def show_all(visit: Visit) -> Response:
+    """Every experiment that the key is for, those that run first."""
+    return page(visit, "experiments.html", live=_live_list(visit))
+
+
+def refresh_all(visit: Visit) -> Response:
+    """The list again, if it says something else than before."""
+    return _refreshed(visit, _live_list(visit))
+
+
+def _live_list(visit: Visit) -> str:
+    mine = visit.key.experiment if visit.key is not None else None
+    views = [view for view in visit.control.experiments() if mine in (None, view.id)]
+    views.sort(key=lambda view: (ORDER.index(view.state), -view.created_at))
+    rows = [(view, headline(view), progress(view, visit.now)) for view in views]
+    return _part(visit, "experiments-live.html", rows=rows)
+
+
+# ---------------------------------------------------------------------- one experiment
+
+
+def show(visit: Visit) -> Response:
+    """One experiment: what is promised, what was released, and what follows from it."""
+    return _whole_page(visit, visit.control.experiment(visit.experiment_id))
+
+
+def refresh(visit: Visit) -> Response:
+    """The part of the page that changes, if it says something else than before."""
+    return _refreshed(visit, _live(visit, visit.control.experiment(visit.experiment_id)))
+
+
+def act(visit: Visit) -> Response:
+    """Start, pause, resume, stop or archive. What cannot be done is said on the experiment's own page."""
+    name, identity = str(visit.request.path_params["action"]), visit.experiment_id
+    if name not in ACTIONS:
+        raise ServiceProblem(404, "There is no such page", "Nothing can be done to an experiment by this name.")
+    do, done = ACTIONS[name]
+    try:
+        do(visit.control, identity)
+    except ServiceProblem as problem:
+        if problem.status == 404:
+            raise
+        return _whole_page(visit, visit.control.experiment(identity), problem)
+    return moved(f"{_address(identity)}?done={done}")
+
+
+def delete(visit: Visit) -> Response:
+    """Throw a draft away."""
+    visit.control.delete(visit.experiment_id)
+    return moved("/?done=deleted")
+
+
+def _whole_page(visit: Visit, view: ExperimentView, problem: ServiceProblem | None = None) -> Response:
+    return page(
+        visit,
+        "experiment.html",
+        problem.status if problem is not None else 200,
+        view=view,
+        live=_live(visit, view),
+        problem=problem,
+    )
+
+
+def _live(visit: Visit, view: ExperimentView) -> str:
+    epochs = visit.control.epochs(view.id)
+    return _part(
+        visit,
+        "experiment-live.html",
+        view=view,
+        headline=headline(view),
+        progress=progress(view, visit.now),
+        epochs=recent(epochs),
+        hidden=max(0, len(epochs) - MOST),
+        chart=chart(view, epochs),
+        gone=eliminations(epochs),
+        balance=balance(view, epochs),
+        hue=hue,
+        planner=_planner_address(view, visit.now),
+    )
+
+
+def _planner_address(view: ExperimentView, now: float) -> str:
+    """The planner, filled in for this experiment and its traffic."""
+    values: dict[str, Any] = {"arms": len(view.arms), "epsilon": view.privacy.epsilon, "policy": view.algorithm}
+    if isinstance(view.options.get("beta"), float):
+        values["beta"] = view.options["beta"]
+    rate = per_second(view.epoch, now) if view.epoch is not None else None
+    if rate is not None:
+        values["per_hour"] = max(1, round(rate * 3600))
+    return "/planner?" + urlencode(values | {"window": f"{view.window:g}", "window_unit": "seconds"})
+
+
+# ---------------------------------------------------------------------- new, and changed
+
+
+def show_new(visit: Visit) -> Response:
+    """An empty form with sensible first values."""
+    control = visit.control
+    return _form(visit, Fields(form.first_values(control.algorithms(), control.populations())))
+
+
+def create(visit: Visit) -> Response:
+    """Save a draft, or show the form again with what was typed and what is wrong with it."""
+    return _save(visit, visit.control.create, "created")
+
+
+def show_edit(visit: Visit) -> Response:
+    """The form for a draft."""
+    view = _draft(visit)
+    first = form.option_values(form.find(visit.control.algorithms(), view.algorithm))
+    return _form(visit, Fields(first | form.values_of(view)), view)
+
+
+def edit(visit: Visit) -> Response:
+    """Save a changed draft."""
+    view = _draft(visit)
+    return _save(visit, lambda new: visit.control.replace(view.id, new), "saved", view)
+
+
+def show_options(visit: Visit) -> Response:
+    """The options of the algorithm that was just chosen, for the form."""
+    algorithm = form.find(visit.control.algorithms(), visit.query.get("algorithm", ""))
+    fields = Fields(form.option_values(algorithm))
+    return page(visit, "options.html", fields=fields, **form.shown_options(fields, algorithm))
+
+
+def _draft(visit: Visit) -> ExperimentView:
+    view = visit.control.experiment(visit.experiment_id)
+    if view.state != "draft":
+        raise ServiceProblem(
+            409, "It cannot be changed", "The experiment has started, and what was promised must stay. Make a new one."
+        )
+    return view
+
+
+def _save(
+    visit: Visit, save: Callable[[Any], ExperimentView], done: str, view: ExperimentView | None = None
+) -> Response:
+    fields = Fields(visit.form.values())
+    new = form.read(fields, visit.control.algorithms())
+    if new is None:
+        return _form(visit, fields, view, 422)
+    try:
+        saved = save(new)
+    except ServiceProblem as problem:
+        fields.take(problem)
+        return _form(visit, fields, view, problem.status)
+    return moved(f"{_address(saved.id)}?done={done}")
+
+
+def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None, status: int = 200) -> Response:
+    algorithms = visit.control.algorithms()
+    return page(
+        visit,
+        "experiment-form.html",
+        status,
+        fields=fields,
+        view=view,
+        algorithms=algorithms,
+        populations=visit.control.populations(),
+        units=list(form.UNITS),
+        **form.shown_options(fields, form.find(algorithms, fields.text("algorithm"))),
+    )
+
+
+# ---------------------------------------------------------------------- parts that are refreshed
+
+
+def _part(visit: Visit, template: str, **values: Any) -> str:
+    """A part of a page that knows its own fingerprint, to ask later whether it is still true."""
+    body = text(visit, template, **values, seen="")
+    return text(visit, template, **values, seen=fingerprint(body))
+
+
+def _refreshed(visit: Visit, html: str) -> Response:
+    if f'seen={visit.query.get("seen", "-")}"' in html:
+        return Response(status_code=204, headers=HEADERS | {"Cache-Control": "no-store"})
+    return answer(html)
+
+
+def _address(identity: str) -> str:
+    return f"/experiments/{quote(identity, safe='')}"

@@ -1,0 +1,129 @@
+"""Reading what people type: each field gives a value, or a message that stands next to it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from discreet.service.problems import ServiceProblem
+
+DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,18})?")
+SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+
+
+class Fields:
+    """The values of a form, read one by one; `errors` says what is wrong with which.
+
+    >>> fields = Fields({"epsilon": "0,5", "beta": "2", "gap": "0.1"})
+    >>> fields.decimal("epsilon"), fields.number("gap", above=0)
+    ('', 0.1)
+    >>> fields.number("beta", above=0, below=1)
+    nan
+    >>> for name, message in fields.errors.items():
+    ...     print(f"{name}: {message}")
+    epsilon: Write it with a point: 0.5.
+    beta: It must be below 1.
+    """
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = dict(values)
+        self.errors: dict[str, str] = {}
+
+    def text(self, name: str) -> str:
+        """What was typed."""
+        return self.values.get(name, "").strip()
+
+    def error(self, name: str) -> str:
+        """What is wrong with a field, or nothing."""
+        return self.errors.get(name, "")
+
+    def refuse(self, name: str, message: str) -> None:
+        """Say what is wrong with a field; the first message stays."""
+        self.errors.setdefault(name, message)
+
+    def needed(self, name: str, message: str) -> str:
+        """A text that must not be empty."""
+        text = self.text(name)
+        if not text:
+            self.refuse(name, message)
+        return text
+
+    def slug(self, name: str) -> str:
+        """A short name that can stand in an address."""
+        text = self.needed(name, "Give it a name.")
+        if text and not SLUG.fullmatch(text):
+            self.refuse(name, "Use lower-case letters, digits and dashes only, 63 at most, such as green-button.")
+        return text
+
+    def decimal(self, name: str) -> str:
+        """A number above 0 that is kept as text, so that budgets add up exactly."""
+        text = self.needed(name, "Give a number, such as 1 or 0.5.")
+        if text and not DECIMAL.fullmatch(text):
+            point = text.replace(",", ".", 1)
+            hint = (
+                f"Write it with a point: {point}." if DECIMAL.fullmatch(point) else "Give a number, such as 1 or 0.5."
+            )
+            self.refuse(name, hint)
+        elif text and float(text) == 0:
+            self.refuse(name, "It must be above 0.")
+        return "" if name in self.errors else text
+
+    def number(
+        self,
+        name: str,
+        *,
+        above: float | None = None,
+        below: float | None = None,
+        least: float | None = None,
+        most: float | None = None,
+        empty: float | None = None,
+    ) -> float:
+        """A number within bounds; NaN if it is refused, and `empty` if nothing was typed and that may be."""
+        text = self.text(name)
+        if not text and empty is not None:
+            return empty
+        try:
+            value = float(text.replace(" ", ""))
+        except ValueError:
+            value = math.nan
+        message = _complaint(value, above, below, least, most)
+        if message:
+            self.refuse(name, message)
+            return math.nan
+        return value
+
+    def optional_number(self, name: str, *, above: float | None = None) -> float | None:
+        """A number, or nothing."""
+        return self.number(name, above=above) if self.text(name) else None
+
+    def whole(self, name: str, *, least: int, most: int) -> int:
+        """A whole number within bounds; the least one if it is refused."""
+        value = self.number(name, least=least, most=most)
+        if not math.isfinite(value):
+            return least
+        if value != int(value):
+            self.refuse(name, "Give a whole number.")
+        return int(value)
+
+    def take(self, problem: ServiceProblem) -> None:
+        """Put the service's own complaint next to the field that it names, or above all of them."""
+        name = (problem.field or "").removeprefix("options.").removeprefix("$.")
+        known = (field for field in (name, f"option.{name}") if field in self.values)
+        self.refuse(next(known, ""), problem.detail)
+
+
+def _complaint(
+    value: float, above: float | None, below: float | None, least: float | None, most: float | None
+) -> str | None:
+    if not math.isfinite(value):
+        return "Give a number."
+    if above is not None and value <= above:
+        return f"It must be above {above:g}."
+    if below is not None and value >= below:
+        return f"It must be below {below:g}."
+    if least is not None and value < least:
+        return f"It must be {least:,g} or more."
+    if most is not None and value > most:
+        return f"It must be {most:,g} or less."
+    return None

@@ -1,0 +1,78 @@
+"""Who may do what: making keys, which are shown once, and revoking them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from starlette.responses import Response
+
+from discreet.service.dashboard.fields import Fields
+from discreet.service.dashboard.guarding import moved
+from discreet.service.dashboard.rendering import page
+from discreet.service.dashboard.visits import Visit, is_good
+from discreet.service.messages import MadeKey, NewKey, Scope
+from discreet.service.problems import ServiceProblem
+
+SCOPES = {
+    "assign": "ask who gets which arm",
+    "report": "send rewards",
+    "analyse": "look at what was released",
+    "admin": "change experiments, budgets and keys",
+}
+LASTING = {"30": "30 days", "90": "90 days", "365": "a year", "": "without an end"}
+
+
+def show(visit: Visit) -> Response:
+    """Every key, and a form for a new one."""
+    return _page(visit, Fields({"name": "", "experiment": "", "days": "90"}), [])
+
+
+def make(visit: Visit) -> Response:
+    """Make a key and show it, this one time."""
+    fields = Fields({"name": "", "experiment": "", "days": ""} | visit.form.values())
+    scopes = [scope for scope in SCOPES if scope in visit.form.all("scopes")]
+    name = fields.needed("name", "Say who or what it is for.")
+    if len(name) > 200:
+        fields.refuse("name", "Use 200 letters at most.")
+    if not scopes:
+        fields.refuse("scopes", "Choose what the key may do.")
+    days = fields.text("days")
+    if days not in LASTING:
+        fields.refuse("days", "Choose one of these.")
+    if fields.errors:
+        return _page(visit, fields, scopes, 422)
+    lasts = float(days) * 86400 if days else None
+    new = NewKey(name, cast("list[Scope]", scopes), fields.text("experiment") or None, lasts)
+    try:
+        made = visit.control.make_key(new)
+    except ServiceProblem as problem:
+        fields.take(problem)
+        return _page(visit, fields, scopes, problem.status)
+    return _page(visit, Fields({"name": "", "experiment": "", "days": "90"}), [], made=made)
+
+
+def revoke(visit: Visit) -> Response:
+    """Make a key useless, at once and for good."""
+    visit.control.revoke_key(str(visit.request.path_params["id"]))
+    return moved("/keys?done=revoked")
+
+
+def _page(visit: Visit, fields: Fields, ticked: list[str], status: int = 200, made: MadeKey | None = None) -> Response:
+    keys = sorted(visit.control.keys(), key=lambda key: (not is_good(key, visit.now), -key.created_at))
+    experiments = visit.control.experiments()
+    return page(
+        visit,
+        "keys.html",
+        status,
+        keys=[(key, is_good(key, visit.now)) for key in keys],
+        made=made,
+        fields=fields,
+        ticked=ticked,
+        scopes=SCOPES,
+        lasting=LASTING,
+        experiments=[
+            ("", "All experiments"),
+            *((view.id, view.name) for view in experiments if view.state != "archived"),
+        ],
+        names={view.id: view.name for view in experiments},
+    )

@@ -1,0 +1,93 @@
+"""What populations may lose and have lost: budgets, and every line of the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from starlette.responses import Response
+
+from discreet.service.dashboard.fields import Fields
+from discreet.service.dashboard.guarding import moved
+from discreet.service.dashboard.rendering import page
+from discreet.service.dashboard.visits import Visit
+from discreet.service.messages import Ledger, LedgerEntry, NewPopulation, PopulationView
+from discreet.service.problems import ServiceProblem
+
+KINDS = {
+    "budget": "budget set",
+    "reserve": "reserved at the start",
+    "release": "spent by a release",
+    "burn": "burnt without a release",
+    "refund": "given back",
+}
+NEWEST = 200
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What one experiment holds of a budget, and where its part of the bar lies, in percent."""
+
+    experiment: str
+    epsilon: Decimal
+    start: float
+    width: float
+
+
+def show(visit: Visit) -> Response:
+    """Every population's budget, and one population's ledger."""
+    return _page(visit, Fields({"name": "", "budget": "10"}))
+
+
+def create(visit: Visit) -> Response:
+    """Make a population."""
+    fields = Fields({"name": "", "budget": ""} | visit.form.values())
+    new = NewPopulation(name=fields.slug("name"), budget=fields.decimal("budget"))
+    if fields.errors:
+        return _page(visit, fields, 422)
+    try:
+        made = visit.control.create_population(new)
+    except ServiceProblem as problem:
+        fields.take(problem)
+        return _page(visit, fields, problem.status)
+    return moved(f"/ledger?population={made.name}&done=population")
+
+
+def holdings(population: PopulationView, entries: Sequence[LedgerEntry]) -> list[Holding]:
+    """What each experiment has reserved, less what it gave back, in the order in which they came."""
+    held: dict[str, Decimal] = {}
+    for entry in entries:
+        if entry.experiment is not None and entry.kind in ("reserve", "refund"):
+            sign = 1 if entry.kind == "reserve" else -1
+            held[entry.experiment] = held.get(entry.experiment, Decimal(0)) + sign * Decimal(entry.epsilon)
+    budget = Decimal(population.budget) or Decimal(1)
+    parts: list[Holding] = []
+    start = Decimal(0)
+    for experiment, epsilon in held.items():
+        if epsilon > 0:
+            parts.append(Holding(experiment, epsilon, float(100 * start / budget), float(100 * epsilon / budget)))
+            start += epsilon
+    return parts
+
+
+def _page(visit: Visit, fields: Fields, status: int = 200) -> Response:
+    populations = visit.control.populations()
+    chosen = _chosen(visit, populations)
+    return page(
+        visit,
+        "ledger.html",
+        status,
+        populations=populations,
+        ledger=chosen,
+        holdings=holdings(chosen.population, chosen.entries) if chosen is not None else [],
+        names={view.id: view.name for view in visit.control.experiments()},
+        kinds=KINDS,
+        newest=NEWEST,
+        fields=fields,
+    )
+
+
+def _chosen(visit: Visit, populations: Sequence[PopulationView]) -> Ledger | None:
+    wanted = visit.query.get("population") or (populations[0].name if populations else None)
+    return visit.control.ledger(wanted) if wanted is not None else None

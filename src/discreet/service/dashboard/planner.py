@@ -1,0 +1,52 @@
+"""How long an experiment would take, before it is run. Asking changes nothing and costs nothing."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from discreet.service.dashboard.experiment_form import UNITS
+from discreet.service.dashboard.fields import Fields
+from discreet.service.dashboard.rendering import page
+from discreet.service.dashboard.visits import Visit
+from discreet.service.messages import MOST_ARMS, ExperimentPlan
+from discreet.service.problems import ServiceProblem
+
+FIRST = {
+    "arms": "4",
+    "epsilon": "1",
+    "beta": "0.05",
+    "gap": "0.05",
+    "policy": "",
+    "per_hour": "",
+    "window": "1",
+    "window_unit": "hours",
+}
+
+
+def show(visit: Visit) -> Response:
+    """The form and, once it is filled in, the plan. It is asked with GET, so that a plan has an address."""
+    asked = {name: visit.query[name].strip() for name in FIRST if name in visit.query}
+    fields = Fields(FIRST | asked)
+    plan = _plan(visit, fields) if asked else None
+    names = [algorithm.name for algorithm in visit.control.algorithms() if algorithm.kind == "policy"]
+    policies = [("", "The recommended one"), *((name, name) for name in names)]
+    return page(
+        visit, "planner.html", 422 if fields.errors else 200, fields=fields, plan=plan, policies=policies, units=UNITS
+    )
+
+
+def _plan(visit: Visit, fields: Fields) -> ExperimentPlan | None:
+    arms = fields.whole("arms", least=2, most=MOST_ARMS)
+    epsilon = fields.decimal("epsilon")
+    beta = fields.number("beta", above=0, below=1)
+    gap = fields.number("gap", above=0)
+    per_hour = fields.optional_number("per_hour", above=0)
+    window = fields.number("window", least=0, empty=0) * UNITS.get(fields.text("window_unit"), 1.0)
+    if fields.errors:
+        return None
+    try:
+        policy = fields.text("policy") or None
+        return visit.control.plan(arms, epsilon, beta, gap, policy=policy, per_hour=per_hour, window=window)
+    except ServiceProblem as problem:
+        fields.take(problem)
+        return None

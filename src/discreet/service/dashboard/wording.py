@@ -1,0 +1,148 @@
+"""Numbers, spans of time and lists as a person would write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+
+
+def whole(number: float) -> str:
+    """A count with separators.
+
+    >>> whole(1234567)
+    '1,234,567'
+    """
+    return f"{round(number):,}"
+
+
+def figure(number: float, digits: int = 3) -> str:
+    """A measured number with few digits.
+
+    >>> figure(0.08312), figure(12.4051), figure(-0.5), figure(31415.9), figure(0), figure(0.000012)
+    ('0.0831', '12.4', '−0.5', '31,416', '0', '0.000012')
+    """
+    if not math.isfinite(number):
+        return "–"
+    if number == 0:
+        return "0"
+    decimals = min(12, max(0, digits - 1 - math.floor(math.log10(abs(number)))))
+    text = f"{abs(number):,.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text if number > 0 or text == "0" else f"−{text}"
+
+
+def fixed(number: float, decimals: int) -> str:
+    """A number with as many decimals as its neighbours in a column.
+
+    >>> fixed(0.5, 3), fixed(-0.25, 2)
+    ('0.500', '−0.25')
+    """
+    return f"{number:,.{decimals}f}".replace("-", "−")
+
+
+def within(mean: float, radius: float | None) -> str:
+    """A mean and how far off it may be, with digits that the radius justifies.
+
+    >>> within(0.31234, 0.0123), within(12.3456, 2.5), within(0.5, None)
+    ('0.312 ± 0.012', '12.3 ± 2.5', '0.5')
+    """
+    if radius is None or not math.isfinite(radius) or radius <= 0:
+        return figure(mean, 4)
+    decimals = min(10, max(0, 1 - math.floor(math.log10(radius))))
+    return f"{fixed(mean, decimals)} ± {fixed(radius, decimals)}"
+
+
+def factor(epsilon: str) -> str:
+    """What epsilon means: how many times as likely one person can make anything that is shown.
+
+    >>> factor("1"), factor("0.1"), factor("12")
+    ('2.72', '1.11', '162,755')
+    """
+    return figure(math.exp(min(float(epsilon), 700.0)))
+
+
+def apart(larger: float, smaller: float) -> tuple[str, str]:
+    """Two numbers with just so many digits that the larger one also looks larger.
+
+    >>> apart(0.0831, 0.0712), apart(0.07104, 0.07098)
+    (('0.083', '0.071'), ('0.07104', '0.07098'))
+    """
+    for decimals in range(3, 12):
+        texts = fixed(larger, decimals), fixed(smaller, decimals)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def span(seconds: float) -> str:
+    """A length of time in the unit that says it best.
+
+    >>> [span(s) for s in (0, 40, 90, 3600, 5400, 86_400, 90_000, 86_400 * 12, 86_400 * 900)]
+    ['0 seconds', '40 seconds', '90 seconds', '1 hour', '90 minutes', '1 day', '25 hours', '12 days', '2.5 years']
+    """
+    for unit, length in (("day", DAY), ("hour", HOUR)):
+        count = round(seconds / length)
+        if 0 < count < 48 and abs(seconds - count * length) < 1:
+            return plural(count, unit)
+    for unit, length, most in (("second", 1.0, 100), ("minute", MINUTE, 100), ("hour", HOUR, 48), ("day", DAY, 700)):
+        count = round(seconds / length)
+        if count < most:
+            return plural(count, unit)
+    return f"{figure(seconds / DAY / 365.25, 2)} years"
+
+
+def since(at: float, now: float) -> str:
+    """When something was, or will be, seen from now.
+
+    >>> since(100.0, 160.0), since(160.0, 100.0), since(100.0, 101.0)
+    ('60 seconds ago', 'in 60 seconds', 'just now')
+    """
+    if abs(now - at) < 5:
+        return "just now"
+    return f"{span(now - at)} ago" if at < now else f"in {span(at - now)}"
+
+
+def exact(at: float) -> str:
+    """A moment to the second.
+
+    >>> exact(1_700_000_000.0)
+    '14 November 2023, 22:13:20 UTC'
+    """
+    moment = _moment(at)
+    return f"{moment.day} {moment:%B %Y, %H:%M:%S} UTC"
+
+
+def machine(at: float) -> str:
+    """A moment for the `datetime` attribute.
+
+    >>> machine(1_700_000_000.0)
+    '2023-11-14T22:13:20Z'
+    """
+    return f"{_moment(at):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def plural(count: int, noun: str) -> str:
+    """A count and its noun.
+
+    >>> plural(1, "epoch"), plural(1200, "epoch")
+    ('1 epoch', '1,200 epochs')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Names in a sentence.
+
+    >>> listed(["blue"]), listed(["blue", "red"]), listed(["blue", "red", "green"])
+    ('blue', 'blue and red', 'blue, red and green')
+    """
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(min(max(at, 0.0), 253_402_300_799.0), UTC)

@@ -82,11 +82,16 @@ class Closer:
 
 
 def make_app(
-    control: Control, *, journal: Journal | None = None, tick: float | None = TICK, secure: bool = False
+    control: Control,
+    *,
+    journal: Journal | None = None,
+    tick: float | None = TICK,
+    secure: bool = False,
+    writer: Writer | None = None,
 ) -> ASGIApp:
     """The application. Without a `tick`, nothing is closed by itself."""
     metrics = Metrics()
-    writer = Writer(control.store)
+    writer = writer or Writer(control.store)
     closer = Closer(control.store, metrics, journal, tick or TICK)
 
     @asynccontextmanager

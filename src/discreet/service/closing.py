@@ -168,13 +168,11 @@ def scrub(store: Store) -> bool:
     """Delete some assignments of epochs that have ended, and with them whose reward came; True if there are more."""
 
     def work(connection: Connection) -> bool:
-        ended = connection.execute(
-            select(EPOCH.c.experiment, EPOCH.c.number).where(EPOCH.c.state != "open", EPOCH.c.scrubbed == 0).limit(1)
-        ).first()
+        ended = connection.execute(select(EPOCH).where(EPOCH.c.state != "open", EPOCH.c.scrubbed == 0).limit(1)).first()
         if ended is None:
             return False
         table = schema.assignment
-        mine = (table.c.experiment == ended.experiment, table.c.epoch == ended.number)
+        mine = (table.c.experiment == ended.experiment, table.c.epoch == ended.number, table.c.slot < ended.quota)
         slots = select(table.c.slot).where(*mine).order_by(table.c.slot).limit(_SCRUBBED_AT_ONCE).scalar_subquery()
         gone = connection.execute(delete(table).where(*mine, table.c.slot.in_(slots))).rowcount
         if gone < _SCRUBBED_AT_ONCE:

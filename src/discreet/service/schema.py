@@ -2,6 +2,9 @@
 
 Nothing here holds a reward. An open epoch has a sum for each arm and shard, and for each assignment whether its reward
 came; both are as sensitive as the rewards, and both are gone once the epoch is closed.
+
+Keys of large tables begin with what tells rows apart. A planner takes a new epoch for a few rows, whatever its size,
+and would read all of it if it could look an epoch up.
 """
 
 from __future__ import annotations
@@ -99,8 +102,8 @@ assignment = Table(
     Column("arm", SmallInteger, nullable=False),
     Column("deadline", Double, nullable=False),
     Column("told", SmallInteger, nullable=False),
-    PrimaryKeyConstraint("experiment", "epoch", "slot"),
-    UniqueConstraint("experiment", "epoch", "unit", name="one_slot_a_unit"),
+    PrimaryKeyConstraint("slot", "epoch", "experiment"),
+    UniqueConstraint("unit", "epoch", "experiment", name="one_slot_a_unit"),
     sqlite_with_rowid=False,
 )
 
@@ -109,7 +112,7 @@ participant = Table(
     metadata,
     Column("experiment", Integer, nullable=False),
     Column("unit", Text, nullable=False),
-    PrimaryKeyConstraint("experiment", "unit"),
+    PrimaryKeyConstraint("unit", "experiment"),
     comment="units that have contributed, where each may do so once in an experiment",
     sqlite_with_rowid=False,
 )

@@ -5,12 +5,15 @@ VENV ?= .venv
 RUN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: help test reproduce shop verify lint bench pin clean
+PAGE ?= verification.md
+
+.PHONY: help test reproduce shop verify supply-chain lint bench pin clean
 help:
 	@echo "make reproduce  the paper's whole evaluation and more: figures, tables and a report in reproduction/"
 	@echo "make test       run the tests, doctests included"
 	@echo "make shop       a service with an experiment in it: four banners and an hour of shoppers, in a minute"
-	@echo "make verify     run the slow statistical studies too"
+	@echo "make verify     audits, planted bugs, faults, fuzzing, slow studies: one page at the end, also in verification.md"
+	@echo "make supply-chain  pip check, known vulnerabilities, and tests on the oldest and newest versions of what we need"
 	@echo "make lint       ruff and mypy --strict"
 	@echo "make bench      measure what must be fast"
 	@echo "make pin        refresh the pinned versions in constraints.txt"
@@ -26,7 +29,10 @@ test: $(STAMP)
 	$(RUN) -m pytest -n auto -m 'not study'
 
 verify: $(STAMP)
-	$(RUN) -m pytest -n auto -m study -rA
+	$(RUN) -m pytest -n auto -m 'study or shown' -rfEP --page $(PAGE)
+
+supply-chain: $(STAMP)
+	$(RUN) -m pytest -m study -rfEs tests/test_supply_chain.py --page $(VENV)/supply-chain.md
 
 reproduce: $(STAMP)
 	$(RUN) -m discreet reproduce --output reproduction $(REPRODUCE)
@@ -48,10 +54,10 @@ bench: $(VENV)/.peers
 
 pin:
 	rm -rf $(VENV)/pin && $(PYTHON) -m venv $(VENV)/pin
-	$(VENV)/pin/bin/python -m pip install --quiet -e '.[lab,dask,ray,test,lint,bench]' 'setuptools>=77'
+	$(VENV)/pin/bin/python -m pip install --quiet -e '.[test,lint,bench]' 'setuptools>=77'
 	$(VENV)/pin/bin/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
 	rm -rf $(VENV)/pin
 
 clean:
-	rm -rf $(VENV) reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf $(VENV) reproduction verification.md .pytest_cache .mypy_cache .ruff_cache .hypothesis build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

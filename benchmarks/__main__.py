@@ -7,38 +7,24 @@ make bench BENCH=--fast     without the whole evaluation
 
 import argparse
 import contextlib
-import json
-import math
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
 
 import numpy as np
 import psutil
-from rich.console import Console
-from rich.table import Table
 
 import discreet
 from benchmarks.peers import PEERS, PUBLIC
+from benchmarks.rows import Row, show
+from benchmarks.service import service
 from discreet.lab import Bernoulli, Discrete, Setting, StoppingSetting, instance, play
 from discreet.lab.kernels import dp_ucb, imed, kl_ucb, thompson_sampling, ucb
 from discreet.lab.kernels.randomness import fresh_state
 from discreet.lab.simulate import run_setting
 from discreet.lab.stopping import run_rule
 from discreet.noise import private_noise
-
-
-@dataclass
-class Row:
-    what: str
-    measured: float
-    unit: str
-    goal: str
-    met: bool
-    reference: str
-    ratio: float
 
 
 def best_of(repeats, work):
@@ -303,19 +289,10 @@ def main():
     parser.add_argument("--fast", action="store_true", help="leave out the whole evaluation, which takes minutes")
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
-    rows += kernels() + simulated_rules() + epoch_policies() + peers() + horizons()
+    rows += kernels() + simulated_rules() + epoch_policies() + peers() + horizons() + service()
     if not arguments.fast:
         rows += evaluation()
-    if arguments.json:
-        print(json.dumps([asdict(row) for row in rows], indent=2))
-    else:
-        table = Table("what", "measured", "goal", "met", "time over reference", title="discreet: what must be fast")
-        for row in rows:
-            ratio = "-" if math.isnan(row.ratio) else f"{row.ratio:.2g} x {row.reference}"
-            value = row.unit if math.isnan(row.measured) else f"{row.measured:,.3g} {row.unit}"
-            table.add_row(row.what, value, row.goal, "yes" if row.met else "NO", ratio)
-        Console(width=130).print(table)
-    sys.exit(not all(row.met for row in rows))
+    show(rows, "discreet: what must be fast", as_json=arguments.json)
 
 
 main()

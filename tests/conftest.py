@@ -3,6 +3,13 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.service_tools import clock, file, server, store, url, world
+from tests.verification import page, pytest_addoption, pytest_terminal_summary
+
+__all__ = [
+    "clock", "file", "page", "pytest_addoption", "pytest_terminal_summary", "server", "store", "url", "width", "world",
+]  # fmt: skip
+
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("suite"), derandomize=True)  # a red run there means a change
 settings.load_profile("ci" if os.environ.get("CI") else "suite")

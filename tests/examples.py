@@ -1,4 +1,4 @@
-"""One small, quick example of every registered policy and rule, for the contract suites."""
+"""One small, quick example of every mechanism and of every registered policy and rule, for the contract suites."""
 
 import inspect
 
@@ -12,6 +12,15 @@ STEPWISE = ("ucb", "kl-ucb", "imed", "ts", "dp-ucb", "dp-ucb-hybrid")
 EASY = (0.95, 0.05)
 # Rules that refuse samples below 0, and with them a radius.
 ONE_SIDED = ("dp-nas-one-sided",)
+SENSITIVITY = 10**9
+# By the names that `discreet audit` has for them.
+MECHANISMS = {
+    "laplace": lambda: discreet.LaplaceMechanism(SENSITIVITY, 1.0),
+    "above-threshold": lambda: discreet.AboveThreshold(SENSITIVITY, 1.0),
+    "prefix-above-threshold": lambda: discreet.PrefixSumAboveThreshold(SENSITIVITY, 1.0),
+    "binary-tree": lambda: discreet.BinaryTreeCounter(100, SENSITIVITY, 1.0),
+    "hybrid-counter": lambda: discreet.HybridCounter(SENSITIVITY, 1.0),
+}
 
 
 def policy(name, arms=("A", "B"), noise=None, **options):

@@ -172,7 +172,6 @@ def button_colour() -> ExperimentView:
     for arm in ARMS:
         last = max(number for number, means in MEANS.items() if arm in means)
         assigned = sum(EACH[number] for number, means in MEANS.items() if arm in means)
-        assigned += 13_210 // 2 if arm not in gone else 0
         arms.append(ArmView(arm, arm not in gone, assigned, MEANS[last][arm], RADIUS[last], gone.get(arm)))
     return view(
         "button-colour",
@@ -240,7 +239,6 @@ def experiments() -> dict[str, tuple[ExperimentView, list[EpochView]]]:
                 ],
                 population="patients-2026",
                 best="20 mg",
-                settled=True,
                 spent="0.75",
             ),
             [],
@@ -300,7 +298,7 @@ class FakeControl:
 
     def experiment(self, identity: str) -> ExperimentView:
         if identity not in self._experiments:
-            raise ServiceProblem(404, "There is no such experiment", f"No experiment has the id {identity}.")
+            raise ServiceProblem(404, "not found", f"there is no experiment {identity!r}")
         return self._experiments[identity][0]
 
     def epochs(self, identity: str) -> list[EpochView]:
@@ -346,7 +344,7 @@ class FakeControl:
     def _must_be(self, identity: str, *states: str) -> None:
         state = self.experiment(identity).state
         if state not in states:
-            raise ServiceProblem(409, "Not now", f"The experiment is {state}, so this cannot be done.")
+            raise ServiceProblem(409, "conflict", f"the experiment is {state}, so this cannot be done")
 
     def _to(self, identity: str, state: str, *before: str, **changes: Any) -> ExperimentView:
         self._must_be(identity, *before)
@@ -469,6 +467,7 @@ class FakeControl:
         policy: str | None = None,
         per_hour: float | None = None,
         window: float = 0,
+        privacy_unit: str = "person",
     ) -> ExperimentPlan:
         if gap >= 1:
             raise ServiceProblem(422, "No such gap", "The gap must be below the range of rewards, which is 1.", "gap")

@@ -1,4 +1,4 @@
-"""What can go wrong, for tests: a program that ends at once, a file that is copied, a disk that is full."""
+"""What can go wrong, for tests: a program that ends at once, a copied file, a disk that is full or read-only."""
 
 import contextlib
 import errno
@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 
+NOBODY = 65534
 STEPS = ("create", "write", "sync", "rename", "sync the folder")
 _number = itertools.count()
 
@@ -49,3 +50,18 @@ def full_disk(monkeypatch, step, after=0):
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, broken)
         yield
+
+
+@contextlib.contextmanager
+def read_only(folder):
+    """While this lasts the folder cannot be written to; the superuser, who could, is nobody meanwhile."""
+    superuser = os.geteuid() == 0
+    os.chmod(folder, 0o555)
+    if superuser:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if superuser:
+            os.seteuid(0)
+        os.chmod(folder, 0o700)

@@ -74,9 +74,9 @@ def planted(one):
 
 @mutant(
     exact=[
-        "dp-nas-released, first block", "dp-bernstein, first block", "dp-se", "dp-bai", "tree",
+        "dp-nas-released, first block", "dp-bernstein, first block", "dp-se", "dp-bai", "binary-tree",
         "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch", "dp-chernoff-imed, first batch",
-        "lazy-ucb, first block", "dp-se-sharp", "prefix sums, after a no",
+        "lazy-ucb, first block", "dp-se-sharp", "prefix-above-threshold, after a no",
     ],
     audit=["dp-se", "dp-se-sharp", "dp-imed", "lazy-ucb"],
 )  # fmt: skip
@@ -103,7 +103,7 @@ def first_batch_bare(patch):
     patch.setattr(BatchedPolicy, "_close", close)
 
 
-@mutant(exact=["tree", "dp-ucb", "guess-and-double"], audit=["binary-tree", "dp-ucb"])
+@mutant(exact=["binary-tree", "dp-ucb", "guess-and-double"], audit=["binary-tree", "dp-ucb"])
 def first_pull_bare(patch):
     """The first reward of every arm is used without noise."""
     honest = BinaryTreeCounter._add
@@ -132,7 +132,7 @@ def first_release_bare(patch):
     patch.setattr(LaplaceMechanism, "__init__", init)
 
 
-@mutant(exact=["tree"])
+@mutant(exact=["binary-tree"])
 def noise_drawn_again(patch):
     """Every total is published with fresh noise for all of its nodes, which averages out."""
 
@@ -149,7 +149,7 @@ def noise_drawn_again(patch):
     patch.setattr(BinaryTreeCounter, "_add", add)
 
 
-@mutant(exact=["tree"], audit=["binary-tree"], scales=["dp-ucb"])
+@mutant(exact=["binary-tree"], audit=["binary-tree"], scales=["dp-ucb"])
 def natural_logarithm(patch):
     """ln T levels instead of log2 T."""
     honest = BinaryTreeCounter.__init__
@@ -161,7 +161,7 @@ def natural_logarithm(patch):
     patch.setattr(BinaryTreeCounter, "__init__", init)
 
 
-@mutant(exact=["hybrid", "dp-ucb-hybrid"], audit=["hybrid-counter"], scales=["dp-ucb-hybrid"])
+@mutant(exact=["hybrid-counter", "dp-ucb-hybrid"], audit=["hybrid-counter"], scales=["dp-ucb-hybrid"])
 def hybrid_spends_twice(patch):
     """Epsilon for each part of the hybrid counter."""
     honest = HybridCounter.__init__
@@ -172,7 +172,7 @@ def hybrid_spends_twice(patch):
     patch.setattr(HybridCounter, "__init__", init)
 
 
-@mutant(exact=["hybrid", "dp-ucb-hybrid"], audit=["hybrid-counter", "dp-ucb-hybrid"])
+@mutant(exact=["hybrid-counter", "dp-ucb-hybrid"], audit=["hybrid-counter", "dp-ucb-hybrid"])
 def bare_between_powers_of_two(patch):
     """Noise is added at powers of two only, and the items in between are added as they are."""
     honest = HybridCounter._add
@@ -201,7 +201,7 @@ def decides_by_exact_totals(patch):
     patch.setattr(DPSuccessiveElimination, "_close", close)
 
 
-@mutant(exact=["sparse vector, long"], audit=["above-threshold"])
+@mutant(exact=["above-threshold, long"], audit=["above-threshold"])
 def no_threshold_noise(patch):
     """AboveThreshold compares with the bare threshold."""
     honest = AboveThreshold.__init__
@@ -213,7 +213,7 @@ def no_threshold_noise(patch):
     patch.setattr(AboveThreshold, "__init__", init)
 
 
-@mutant(exact=["sparse vector", "dp-se", "dp-exp-nas", "prefix sums, after a no"], audit=["dp-exp-nas"])
+@mutant(exact=["above-threshold", "dp-se", "dp-exp-nas", "prefix-above-threshold, after a no"], audit=["dp-exp-nas"])
 def no_query_noise(patch):
     """AboveThreshold perturbs the threshold only, and releases are bare."""
     patch.setattr(Reserve, "take", lambda self: 0)
@@ -226,7 +226,7 @@ def one_query_noise_for_many(patch):
     patch.setattr(Reserve, "take_many", lambda self, count: np.full(count, honest(self, count)[0]))
 
 
-@mutant(exact=["sparse vector, back and forth"], scales=["dp-nas", "dp-se-svt"])
+@mutant(exact=["above-threshold, back and forth"], scales=["dp-nas", "dp-se-svt"])
 def forgotten_factor_two(patch):
     """The query noise pays for one move of the query instead of two: scales of 2d/epsilon."""
     honest = AboveThreshold.__init__
@@ -237,7 +237,7 @@ def forgotten_factor_two(patch):
     patch.setattr(AboveThreshold, "__init__", init)
 
 
-@mutant(exact=["sparse vector, no and yes"])
+@mutant(exact=["above-threshold, no and yes"])
 def goes_on_after_halting(patch):
     """Tests go on after the first yes, against the same noisy threshold."""
 
@@ -248,7 +248,7 @@ def goes_on_after_halting(patch):
     patch.setattr(AboveThreshold, "test", test)
 
 
-@mutant(exact=["sparse vector, long"])
+@mutant(exact=["above-threshold, long"])
 def tells_the_noisy_query(patch):
     """At the yes the noisy query is told, with the noise that was tested."""
 
@@ -268,9 +268,9 @@ def tells_the_noisy_query(patch):
 
 @mutant(
     exact=[
-        "laplace", "sparse vector", "tree", "dp-se", "dp-bai", "dp-ucb", "dp-se-modified", "dp-se-svt", "dp-exp-nas",
-        "dp-nas", "dp-nas-released, second block", "dp-bernstein, halting", "dp-se-sharp", "dp-bai-sharp",
-        "prefix sums, no yes", "prefix sums, first test", "dp-nas-one-sided",
+        "laplace", "above-threshold", "binary-tree", "dp-se", "dp-bai", "dp-ucb", "dp-se-modified", "dp-se-svt",
+        "dp-exp-nas", "dp-nas", "dp-nas-released, second block", "dp-bernstein, halting", "dp-se-sharp", "dp-bai-sharp",
+        "prefix-above-threshold, no yes", "prefix-above-threshold, first test", "dp-nas-one-sided",
     ],
     audit=["laplace", "binary-tree", "hybrid-counter", "dp-se", "dp-imed", "dp-nas-released"],
     scales=["dp-nas", "dp-exp-nas", "dp-se", "dp-se-svt", "dp-ucb", "dp-ucb-hybrid", "lazy-ucb", "guess-and-double"],
@@ -512,8 +512,8 @@ def scale_of_the_first_epoch(patch):
 
 @mutant(
     exact=[
-        "prefix sums, no yes", "prefix sums, first test", "prefix sums, second test", "dp-nas-one-sided",
-        "dp-nas-one-sided, second test",
+        "prefix-above-threshold, no yes", "prefix-above-threshold, first test", "prefix-above-threshold, second test",
+        "dp-nas-one-sided", "dp-nas-one-sided, second test",
     ],
     scales=["dp-nas-one-sided"],
 )  # fmt: skip
@@ -522,7 +522,7 @@ def prefix_noise_a_fifth_smaller(patch):
     patch.setattr("discreet.mechanisms.prefix_above_threshold.scale_for", lambda d, e: 0.8 * scale_for(d, e))
 
 
-@mutant(exact=["prefix sums, long", "dp-nas-one-sided, at the limit"])
+@mutant(exact=["prefix-above-threshold, long", "dp-nas-one-sided, at the limit"])
 def no_prefix_threshold_noise(patch):
     """Prefix sums are compared with the bare threshold."""
     honest = discreet.PrefixSumAboveThreshold.__init__
@@ -534,7 +534,7 @@ def no_prefix_threshold_noise(patch):
     patch.setattr(discreet.PrefixSumAboveThreshold, "__init__", init)
 
 
-@mutant(exact=["prefix sums, second test"])
+@mutant(exact=["prefix-above-threshold, second test"])
 def two_sided_prefix_sums(patch):
     """Tests how far the sum is from two a test, on either side: so does |sum| where items may be negative."""
     honest = discreet.PrefixSumAboveThreshold.test

@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -301,15 +303,38 @@ def test_json(capsys, own):
     assert (skipped["claimed"], skipped["verdict"]) == (None, "not private: nothing to audit")
 
 
-def test_a_module_is_imported_first(capsys, tmp_path, monkeypatch):
-    (tmp_path / "leaky_module.py").write_text(
-        "import discreet\n\n@discreet.register\nclass Leaky(discreet.DPIMED):\n    key = 'test-leaky'\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    try:
-        assert main(["audit", "test-leaky", "--module", "leaky_module", "--samples", "60"]) == 0
-    finally:
-        POLICIES.pop("test-leaky", None)
+THIRD_PARTY = """
+import discreet
+
+@discreet.register
+class Careful(discreet.DPIMED):
+    key = "test-careful"
+
+@discreet.register
+class Careless(discreet.DPIMED):
+    key = "test-careless"
+
+    def _close(self, totals):
+        if not self._batches[0]:
+            self._laplace._reserve.restore([0] * len(totals))
+        super()._close(totals)
+"""
+
+
+def test_policies_of_a_third_party_come_by_a_module(tmp_path):
+    """As a program of its own: the exit code is 1 for the one that leaks, and 0 for the one that does not."""
+    (tmp_path / "third_party.py").write_text(THIRD_PARTY)
+    codes = {}
+    for name in ("test-careful", "test-careless"):
+        command = [sys.executable, "-m", "discreet", "audit", name, "--module", "third_party", "--samples", str(FEW)]
+        done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        (found,) = json.loads(done.stdout)
+        assert (found["algorithm"], done.stderr) == (name, "")
+        codes[name] = done.returncode, found["violated"]
+    assert codes == {"test-careful": (0, False), "test-careless": (1, True)}
+
+
+def test_a_module_that_is_not_there_is_named(capsys):
     assert main(["audit", "--module", "no_such_module"]) == 2
     assert "module must be one that Python can import, got 'no_such_module'" in capsys.readouterr().err
 

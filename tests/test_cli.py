@@ -409,10 +409,18 @@ def test_help_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize("extra", [(), ("--json",)])
-def test_the_progress_bar_is_for_people(extra):
+@pytest.mark.parametrize(
+    ("words", "label"),
+    [
+        (["simulate", "se", *SMALL[2:]], "simulating se"),
+        (["audit", "laplace", "--samples", "60"], "auditing 1 algorithm"),
+    ],
+    ids=["simulate", "audit"],
+)
+def test_the_progress_bar_is_for_people(words, label, extra):
     """On a terminal's stderr, and neither in a pipe nor beside JSON."""
     ours, theirs = pytest.importorskip("pty").openpty()  # not on Windows
-    command = [sys.executable, "-m", "discreet", "simulate", "se", *SMALL[2:], *extra]
+    command = [sys.executable, "-m", "discreet", *words, *extra]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
         out, _ = process.communicate(timeout=60)
     os.close(theirs)
@@ -422,5 +430,5 @@ def test_the_progress_bar_is_for_people(extra):
         err = ""
     os.close(ours)
     assert process.returncode == 0
-    assert "simulating" not in out
-    assert ("simulating se" in err) == (not extra)
+    assert label not in out
+    assert (label in err) == (not extra)

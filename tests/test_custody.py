@@ -218,6 +218,35 @@ def test_of_many_threads_that_load_one_file_one_succeeds(tmp_path):
     assert len(refused) == 15
 
 
+def _race(path, start, told):
+    start.wait()
+    try:
+        bandit = Bandit.load(path)
+        bandit.ask()
+        told.put("won")
+    except PrivacyError:
+        told.put("refused")
+    start.wait()  # nobody lets go before everybody has tried
+
+
+@pytest.mark.parametrize("races", [2, pytest.param(100, marks=pytest.mark.study)])
+def test_of_two_processes_that_load_one_file_one_succeeds(races, tmp_path, page):
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.test_custody", "opendp.prelude"])
+    path, fair = tmp_path / "state.json", 0
+    saved("bandit", path).detach()
+    for _ in range(races):
+        start, told = context.Barrier(2), context.Queue()
+        runners = [context.Process(target=_race, args=(path, start, told)) for _ in range(2)]
+        for runner in runners:
+            runner.start()
+        fair += sorted(told.get() for _ in runners) == ["refused", "won"]
+        for runner in runners:
+            runner.join()
+    page("Faults survived", fault="two processes that load one file at once", tried=races, survived=fair)
+    assert fair == races
+
+
 def _in_child(bandit, path, queue):
     for attempt in (bandit.ask, bandit.detach, lambda: Bandit.load(path)):
         try:

@@ -417,6 +417,7 @@ def test_the_outlook_in_every_state(control):
     assert "All are assigned" in words("exp_churnrate")
     assert "any moment" in words("exp_churnrate", NOW + HOUR)
     assert "Paused" in words("exp_buttoncolour", state="paused")
+    assert "All are assigned" in words("exp_churnrate", state="paused")
     assert "handed in" in words("exp_buttoncolour", source="totals")
     epoch = msgspec.structs.replace(control.experiment("exp_buttoncolour").epoch, learns=False)
     assert "learns nothing" in words("exp_buttoncolour", epoch=epoch)
@@ -435,6 +436,8 @@ def test_headlines(control):
     assert headline(control.experiment("exp_firstdose")) == "20 mg is the best arm, with probability 0.95 or more."
     assert headline(control.experiment("exp_remindertime")).startswith("Both arms are still in.")
     assert headline(control.experiment("exp_remindertext")).startswith("A draft")
+    button = msgspec.structs.replace(control.experiment("exp_buttoncolour"), settled=True, epoch=None)
+    assert headline(button) == "Nothing is left to find out: blue leads, and red could not be told from it."
     rule = control.experiment("exp_churnrate")
     assert headline(rule).startswith("The mean is not known well enough yet.")
     assert headline(msgspec.structs.replace(rule, answer="The mean is 0.05")) == "The mean is 0.05."
@@ -491,13 +494,19 @@ def test_the_sample_ratio_check(control, admin):
     bad = balance(msgspec.structs.replace(view, arms=arms), epochs)
     assert bad.alarming
     control._experiments[view.id] = (msgspec.structs.replace(view, arms=arms), epochs)
-    assert "do not trust the comparison" in admin.get(BUTTON).text
+    alarm = admin.get(BUTTON).text
+    assert "do not trust the comparison" in alarm
+    assert "with a probability of less than 0.00001" in alarm
     assert balance(control.experiment("exp_churnrate"), control.epochs("exp_churnrate")) is None
     assert balance(control.experiment("exp_remindertext"), []) is None
     few = [ArmView(arm, True, 2, None, None, None) for arm in ("morning", "evening")]
-    fresh = control.epochs("exp_remindertime")
-    started = [msgspec.structs.replace(fresh[0], dealt=4)]
-    assert balance(msgspec.structs.replace(view, arms=few), started).p_value is None
+    small = [
+        msgspec.structs.replace(
+            control.epochs("exp_remindertime")[0], state="closed", planned={"morning": 2, "evening": 2}
+        )
+    ]
+    assert balance(msgspec.structs.replace(view, arms=few), small).p_value is None
+    assert balance(view, epochs[-1:]) is None  # an open epoch is not over
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 30, 99])

@@ -22,6 +22,7 @@ from discreet import (
     PrefixSumAboveThreshold,
     mechanisms,
 )
+from discreet.auditing.mechanisms import MECHANISMS as AUDITED
 from discreet.testing import ScriptedNoise, coarse_grid, worst_loss
 from tests import examples
 from tests.mutants import MUTANTS, planted
@@ -295,17 +296,19 @@ CASES = {
     # name: (run, neighbour, epsilon, reach, shift, whether the bound is met with equality)
     "laplace": (laplace(5), laplace(6), EPSILON, 8, 1, True),
     "laplace, reloaded": (reloaded(5, 1), reloaded(5, 0), EPSILON, 4, 1, True),
-    "sparse vector": (sparse([0, 1, 0]), sparse([1, 0, 1]), EPSILON, 4, 2, False),
-    "sparse vector, long": (sparse([1, 1, 1, 1]), sparse([2, 2, 2, 2]), EPSILON, 3, 2, False),
-    "sparse vector, back and forth": (sparse([0, 0, 0, 2]), sparse([1, 1, 1, 1]), EPSILON, 2, 2, False),
-    "sparse vector, no and yes": (sparse([1, 0, 1, 0], LARGE), sparse([2, -1, 2, -1], LARGE), LARGE, 1, 2, False),
-    "prefix sums, no yes": (prefix([0], [0]), prefix([1], [0]), EPSILON, 8, 1, True),
-    "prefix sums, first test": (prefix([0], [2]), prefix([1], [2]), EPSILON, 8, 1, True),
-    "prefix sums, second test": (prefix([0, 1], [0, 1]), prefix([1, 1], [0, 1]), EPSILON, 6, 1, False),
-    "prefix sums, after a no": (prefix([0, 0], [0, 0]), prefix([0, 1], [0, 0]), EPSILON, 6, 1, False),
-    "prefix sums, long": (prefix([1, 0, 1, 0], [2, 2, 3, 3]), prefix([1, 1, 1, 0], [2, 2, 3, 3]), EPSILON, 3, 1, False),
-    "tree": (tree([0, 1, 1]), tree([1, 1, 1]), EPSILON, 3, 1, True),
-    "hybrid": (hybrid([0, 1, 1, 1]), hybrid([0, 1, 0, 1]), EPSILON, 3, 1, True),
+    "above-threshold": (sparse([0, 1, 0]), sparse([1, 0, 1]), EPSILON, 4, 2, False),
+    "above-threshold, long": (sparse([1, 1, 1, 1]), sparse([2, 2, 2, 2]), EPSILON, 3, 2, False),
+    "above-threshold, back and forth": (sparse([0, 0, 0, 2]), sparse([1, 1, 1, 1]), EPSILON, 2, 2, False),
+    "above-threshold, no and yes": (sparse([1, 0, 1, 0], LARGE), sparse([2, -1, 2, -1], LARGE), LARGE, 1, 2, False),
+    "prefix-above-threshold, no yes": (prefix([0], [0]), prefix([1], [0]), EPSILON, 8, 1, True),
+    "prefix-above-threshold, first test": (prefix([0], [2]), prefix([1], [2]), EPSILON, 8, 1, True),
+    "prefix-above-threshold, second test": (prefix([0, 1], [0, 1]), prefix([1, 1], [0, 1]), EPSILON, 6, 1, False),
+    "prefix-above-threshold, after a no": (prefix([0, 0], [0, 0]), prefix([0, 1], [0, 0]), EPSILON, 6, 1, False),
+    "prefix-above-threshold, long": (
+        prefix([1, 0, 1, 0], [2, 2, 3, 3]), prefix([1, 1, 1, 0], [2, 2, 3, 3]), EPSILON, 3, 1, False,
+    ),
+    "binary-tree": (tree([0, 1, 1]), tree([1, 1, 1]), EPSILON, 3, 1, True),
+    "hybrid-counter": (hybrid([0, 1, 1, 1]), hybrid([0, 1, 0, 1]), EPSILON, 3, 1, True),
     "dp-se": (dp_se((200, 160)), dp_se((201, 160)), EPSILON, 8, 1, True),
     "dp-se, two epochs": (
         dp_se((200, 200), (800, 700)), dp_se((200, 200), (800, 699)), EPSILON, 3, 1, True,
@@ -401,13 +404,9 @@ CASES = {
 }  # fmt: skip
 
 
-MECHANISM_CASES = {
-    "LaplaceMechanism": "laplace",
-    "AboveThreshold": "sparse vector",
-    "PrefixSumAboveThreshold": "prefix sums",
-    "BinaryTreeCounter": "tree",
-    "HybridCounter": "hybrid",
-}
+def about(case):
+    """The mechanism, rule or policy of a case."""
+    return case.split(", ")[0]
 
 
 def loss(case):
@@ -415,10 +414,12 @@ def loss(case):
     return worst_loss(run, neighbour, reach, shift)
 
 
+@pytest.mark.shown
 @pytest.mark.parametrize("case", CASES)
-def test_the_worst_log_ratio_is_at_most_epsilon(case):
+def test_the_worst_log_ratio_is_at_most_epsilon(case, page):
     epsilon, equality = CASES[case][2], CASES[case][5]
     measured = loss(case)
+    page("Privacy", algorithm=about(case), exact=measured / epsilon)
     assert measured <= epsilon + TIGHT
     assert measured > 0.1 * epsilon  # the inputs differ where it matters
     if equality:
@@ -443,9 +444,18 @@ def test_a_block_of_several_epochs_is_one(name):
     assert units == (0, 7)
 
 
-@pytest.mark.parametrize(
-    ("bug", "case"), [pytest.param(bug, case, id=f"{bug.name} in {case}") for bug in MUTANTS for case in bug.exact]
-)
+def telling():
+    """Bugs and cases, so many that each bug is there and each algorithm; the studies have all of them."""
+    bugs, algorithms = set(), set()
+    for bug in MUTANTS:
+        for case in bug.exact:
+            if bug.name not in bugs or about(case) not in algorithms:
+                bugs.add(bug.name)
+                algorithms.add(about(case))
+                yield pytest.param(bug, case, id=f"{bug.name} in {case}")
+
+
+@pytest.mark.parametrize(("bug", "case"), list(telling()))
 def test_planted_bugs_are_caught(bug, case):
     with planted(bug):
         assert loss(case) > CASES[case][2] + 1e-3
@@ -475,26 +485,30 @@ def private_algorithms():
     return sorted(name for name in (*discreet.POLICIES, *discreet.RULES) if examples.is_private(name))
 
 
-def covers(case, name):
-    return case == name or case.startswith(f"{name}, ")
+@pytest.mark.parametrize("name", [*examples.MECHANISMS, *private_algorithms()])
+def test_everything_private_has_an_exact_case(name):
+    assert name in map(about, CASES), f"add a case named {name!r} to CASES"
 
 
-@pytest.mark.parametrize("name", private_algorithms())
-def test_every_private_algorithm_has_an_exact_case(name):
-    assert any(covers(case, name) for case in CASES), f"add a case named {name!r} to CASES"
+@pytest.mark.parametrize("name", [*examples.MECHANISMS, *private_algorithms()])
+def test_everything_private_has_a_mutant_that_its_case_catches(name):
+    caught = {about(case) for bug in MUTANTS for case in bug.exact}
+    assert name in caught, f"name a case of {name!r} in tests/mutants.py"
 
 
-@pytest.mark.parametrize("name", private_algorithms())
-def test_every_private_algorithm_has_a_mutant_that_its_case_catches(name):
-    caught = (case for bug in MUTANTS for case in bug.exact)
-    assert any(covers(case, name) for case in caught), f"name a case of {name!r} in tests/mutants.py"
+def test_no_mechanism_is_left_out():
+    shared = ("Counter", "Node")  # by two of them
+    kinds = {getattr(mechanisms, name) for name in mechanisms.__all__ if name not in shared}
+    kinds = {kind for kind in kinds if isinstance(kind, type)}
+    assert kinds == {type(make()) for make in examples.MECHANISMS.values()}, "add it to tests/examples.py"
+    assert set(examples.MECHANISMS) == set(AUDITED), "add it to discreet.auditing.mechanisms"
 
 
-@pytest.mark.parametrize("kind", mechanisms.__all__)
-def test_every_mechanism_has_an_exact_case(kind):
-    if isinstance(getattr(mechanisms, kind), type) and kind not in ("Counter", "Node"):  # what two of them share
-        assert kind in MECHANISM_CASES, f"add a case for {kind} to CASES, and its name to MECHANISM_CASES"
-        assert any(covers(case, MECHANISM_CASES[kind]) for case in CASES)
+@pytest.mark.parametrize("name", [*discreet.POLICIES, *discreet.RULES])
+def test_whatever_claims_an_epsilon_has_noise(name):
+    """So that nothing that claims to be private is left out here."""
+    made = examples.policy(name) if name in discreet.POLICIES else examples.rule(name)
+    assert examples.is_private(name) == math.isfinite(made.privacy.epsilon)
 
 
 # ---------------------------------------------------------------------- the scales of the proofs

@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from tests import examples, faults
 PRIVATE_POLICIES = [name for name in sorted(discreet.POLICIES) if examples.is_private(name)]
 PRIVATE_RULES = [name for name in sorted(discreet.RULES) if examples.is_private(name)]
 STREAM = (np.random.default_rng(0).random(20_000) < 0.6).astype(float)
+FULL = "a disk that is full at any step of a write"
 MESSAGE = r"the state could not be written \(No space left on device\), so nothing was released; make room.*state\.json"
 
 
@@ -23,9 +26,10 @@ def shown(thing):
     return seen, state.canonical(thing._dump())
 
 
+@pytest.mark.shown
 @pytest.mark.parametrize("step", faults.STEPS)
 @pytest.mark.parametrize("name", PRIVATE_POLICIES)
-def test_a_bandit_with_no_room_for_its_file_releases_nothing(name, step, tmp_path, monkeypatch):
+def test_a_bandit_with_no_room_for_its_file_releases_nothing(name, step, tmp_path, monkeypatch, page):
     path = tmp_path / "state.json"
     bandit = Bandit(examples.policy(name), default_reward=0.0)
     bandit.save(path)
@@ -47,6 +51,7 @@ def test_a_bandit_with_no_room_for_its_file_releases_nothing(name, step, tmp_pat
         saved = path.read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["state.json", "state.json.lock"]
     assert Bandit.load(faults.copy_of(path)).ledger == bandit.ledger
+    page("Faults survived", fault=FULL, tried=1, survived=1)
 
 
 @pytest.mark.parametrize("step", faults.STEPS)
@@ -79,10 +84,11 @@ def close_to(rule, end):
         rule.close(rule.grid.total(STREAM[rule.samples : rule.samples + rule.plan()]))
 
 
+@pytest.mark.shown
 @pytest.mark.parametrize("step", faults.STEPS)
 @pytest.mark.parametrize("name", PRIVATE_RULES)
 @pytest.mark.parametrize("feed", ["array", "list", "numbers", "stream", "close"])
-def test_a_rule_with_no_room_for_its_file_shows_nothing(name, step, feed, tmp_path, monkeypatch):
+def test_a_rule_with_no_room_for_its_file_shows_nothing(name, step, feed, tmp_path, monkeypatch, page):
     path, end = tmp_path / "state.json", first_decision(name)
     rule = examples.rule(name)
     rule.feed(STREAM[: end // 2])
@@ -106,6 +112,7 @@ def test_a_rule_with_no_room_for_its_file_shows_nothing(name, step, feed, tmp_pa
     rule.feed(STREAM[rule.samples : end])
     assert rule.ledger
     assert discreet.RULES[name].load(faults.copy_of(path)).ledger == rule.ledger
+    page("Faults survived", fault=FULL, tried=1, survived=1)
 
 
 @pytest.mark.parametrize("name", PRIVATE_RULES)
@@ -157,19 +164,40 @@ def test_a_first_save_that_fails_leaves_no_file_and_no_lock(step, tmp_path, monk
     bandit.save(tmp_path / "state.json")
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the superuser may write anywhere")
-def test_a_folder_that_may_not_be_written_is_an_error_that_says_so(tmp_path):
-    bandit = Bandit(examples.policy("dp-se"))
-    bandit.save(tmp_path / "state.json")
-    tickets = bandit.ask(10**6)
-    os.chmod(tmp_path, 0o500)
-    try:
-        with pytest.raises(PermissionError, match="could not be written"):
-            bandit.tell(tickets, np.ones(len(tickets)))
-        with pytest.raises(PermissionError, match="needs a folder that it can write to"):
-            Bandit(examples.policy("dp-se")).save(tmp_path / "other.json")
-    finally:
-        os.chmod(tmp_path, 0o700)
-    assert bandit.ledger == ()
-    bandit.tell(tickets, np.ones(len(tickets)))
-    assert bandit.ledger
+@pytest.fixture
+def open_folder():
+    """A folder in the system's own place for such: on the way to it everybody may pass."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.mark.shown
+@pytest.mark.skipif(os.name == "nt", reason="folders have no such mode")
+@pytest.mark.parametrize("name", PRIVATE_POLICIES)
+def test_a_bandit_in_a_folder_that_may_not_be_written_releases_nothing_and_says_so(name, open_folder, page):
+    bandit = Bandit(examples.policy(name))
+    bandit.save(open_folder / "state.json")
+    while not bandit.ledger:
+        tickets = bandit.ask(10**6)
+        with faults.read_only(open_folder):
+            with pytest.raises(PermissionError, match="could not be written"):
+                bandit.tell(tickets, np.ones(len(tickets)))
+            with pytest.raises(PermissionError, match="needs a folder that it can write to"):
+                Bandit(examples.policy(name)).save(open_folder / "other.json")
+        assert bandit.ledger == ()
+        bandit.tell(tickets, np.ones(len(tickets)))
+    page("Faults survived", fault="a read-only folder", tried=1, survived=1)
+
+
+@pytest.mark.shown
+@pytest.mark.skipif(os.name == "nt", reason="folders have no such mode")
+@pytest.mark.parametrize("name", PRIVATE_RULES)
+def test_a_rule_in_a_folder_that_may_not_be_written_shows_nothing(name, open_folder, page):
+    rule, end = examples.rule(name), first_decision(name)
+    rule.save(open_folder / "state.json")
+    with faults.read_only(open_folder), pytest.raises(PermissionError, match="could not be written"):
+        rule.feed(STREAM[:end])
+    assert (rule.ledger, rule.samples) == ((), 0)
+    rule.feed(STREAM[:end])
+    assert rule.ledger
+    page("Faults survived", fault="a read-only folder", tried=1, survived=1)

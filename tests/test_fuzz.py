@@ -71,14 +71,15 @@ def test_states_of_nonsense(states, tmp_path):
 
 
 @pytest.mark.study
-def test_ten_thousand_states_of_nonsense(states, tmp_path):
+def test_ten_thousand_states_of_nonsense(states, tmp_path, page):
     told = load_all(states, tmp_path / "state.json", 10_000, seed=2)
+    page("Fuzzing", what=f"damaged and senseless states of {len(states)} kinds", cases=told.total(), **told)
     print(f"{told.total():,} damaged or senseless states of {len(states)} kinds: {dict(told)}")
     assert told.total() == 10_000
 
 
 @pytest.mark.parametrize("flips", [1, pytest.param(97, marks=pytest.mark.study)])
-def test_a_flipped_byte_anywhere_is_noticed(states, tmp_path, flips):
+def test_a_flipped_byte_anywhere_is_noticed(states, tmp_path, flips, page):
     """Of each state `flips` times 10 bytes, one at a time: refused, or nothing that is said has changed."""
     path, noticed, silent, random = tmp_path / "state.json", 0, 0, Random(3)
     for kind, whole in states:
@@ -95,6 +96,7 @@ def test_a_flipped_byte_anywhere_is_noticed(states, tmp_path, flips):
                 assert json.loads(bytes(content)) == json.loads(whole)
                 if loaded._custody is not None:
                     loaded._custody.give_back()
+    page("Faults survived", fault="a flipped byte of a state", tried=noticed + silent, survived=noticed + silent)
     print(f"{noticed:,} flipped bytes noticed, {silent} without a meaning")
     assert noticed > 9 * len(states) * flips * 0.9
 
@@ -152,8 +154,9 @@ def test_odd_tables(tmp_path, capsys):
 
 
 @pytest.mark.study
-def test_ten_thousand_odd_tables(tmp_path, capsys):
+def test_ten_thousand_odd_tables(tmp_path, capsys, page):
     told = read_all(tmp_path, 10_000, seed=2)
+    page("Fuzzing", what="odd tables", cases=told.total(), refused=told["refused"], loaded=told["read"])
     capsys.readouterr()
     print(f"{told.total():,} odd tables: {dict(told)}")
     assert told.total() == 10_000
@@ -181,8 +184,12 @@ def test_odd_tables_on_the_command_line(tmp_path, capsys):
 
 
 @pytest.mark.study
-def test_a_thousand_odd_tables_on_the_command_line(tmp_path, capsys):
+def test_a_thousand_odd_tables_on_the_command_line(tmp_path, capsys, page):
     codes = stop_all(tmp_path, 1000, 2, capsys)
+    page(
+        "Fuzzing", what="odd tables given to `discreet stop`", cases=codes.total(), refused=codes[2],
+        loaded=codes[0] + codes[3],
+    )  # fmt: skip
     print(f"{codes.total():,} odd tables given to `discreet stop`, exit codes: {dict(codes)}")
 
 

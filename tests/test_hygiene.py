@@ -17,12 +17,6 @@ from tests import examples, faults
 
 POLICIES = [name for name in sorted(discreet.POLICIES) if examples.is_private(name)]
 RULES = [name for name in sorted(discreet.RULES) if examples.is_private(name)]
-MECHANISMS = [
-    lambda: discreet.LaplaceMechanism(1, 1.0),
-    lambda: discreet.AboveThreshold(1, 1.0),
-    lambda: discreet.BinaryTreeCounter(100, 1, 1.0),
-    lambda: discreet.HybridCounter(1, 1.0),
-]
 ODD = 0.7312459  # a reward that nothing else looks like
 
 
@@ -66,9 +60,16 @@ def test_a_rule_shows_nothing_of_its_samples(name):
     assert str(ODD) not in shown
 
 
-@pytest.mark.parametrize("make", MECHANISMS)
+@pytest.mark.parametrize("make", examples.MECHANISMS.values(), ids=examples.MECHANISMS)
 def test_mechanisms_are_not_copied_and_show_no_value(make):
-    mechanism = make()
+    mechanism, secret = make(), 731_245_919
+    if isinstance(mechanism, AboveThreshold):
+        mechanism.test(secret, 10**15)
+    elif isinstance(mechanism, discreet.LaplaceMechanism):
+        mechanism.release(secret)
+    else:
+        mechanism.add(secret)
+    assert str(secret) not in everything(mechanism)
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(discreet.PrivacyError, match="cannot be copied or pickled"):
             attempt(mechanism)

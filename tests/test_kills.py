@@ -21,8 +21,9 @@ def test_a_killed_process_leaves_a_whole_file(name, tmp_path):
 
 @pytest.mark.study
 @pytest.mark.parametrize(("what", "names"), [("bandit", POLICIES), ("stopping rule", RULES)])
-def test_five_hundred_kills_in_the_middle_of_a_save(what, names, tmp_path):
+def test_five_hundred_kills_in_the_middle_of_a_save(what, names, tmp_path, page):
     deaths = endure(names, 500, tmp_path, seed=2)
+    page("Faults survived", fault=f"kill -9 in the middle of a {what}'s save", tried=500, survived=deaths.total())
     print(f"{what}, {len(names)} kinds: {deaths.total()} of 500 kills in the middle of a save survived: {dict(deaths)}")
     assert set(deaths) == set(POINTS)
     assert deaths.total() == 500
@@ -30,8 +31,9 @@ def test_five_hundred_kills_in_the_middle_of_a_save(what, names, tmp_path):
 
 @pytest.mark.study
 @pytest.mark.parametrize(("what", "names"), [("bandit", POLICIES), ("stopping rule", RULES)])
-def test_kills_from_without_at_any_time(what, names, tmp_path):
+def test_kills_from_without_at_any_time(what, names, tmp_path, page):
     deaths = endure(names, 100, tmp_path, seed=3, within=False)
+    page("Faults survived", fault="kill -9 from without, at any time", tried=100, survived=deaths.total())
     print(f"{what}: {deaths.total()} of 100 kills from without survived")
     assert deaths.total() == 100
 

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,6 +45,7 @@ class Noise(Protocol):
         ...
 
 
+@lru_cache(maxsize=1024)
 def scale_for(sensitivity: int, epsilon: float) -> float:
     """The smallest float that is at least sensitivity/epsilon, so that rounding never costs privacy.
 

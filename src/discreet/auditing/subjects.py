@@ -46,7 +46,8 @@ def subject(name: str, epsilon: float, options: Mapping[str, Any]) -> Subject:
     if name in POLICIES:
         return policy_subject(name, epsilon, options)
     raise ArgumentError(
-        f"algorithm must be one of {', '.join(sorted(names()))}, got {name!r}; one of your own must be registered first"
+        f"algorithm must be one of {', '.join(sorted(names()))}, got {name!r}; one of your own must be "
+        "registered first (discreet.register), on the command line by a --module"
     )
 
 

@@ -159,7 +159,7 @@ class Track:
 def one_run(setting: Setting, number: int) -> Run:
     """Run `number` of a setting, played as the policy object: rewards, noise and its own draws have a seed each."""
     rewards, noise, own = setting.run_seed(number).spawn(3)
-    policy = setting.make(SimulatedNoise(noise), int(own.generate_state(1, np.uint64)[0] >> 1))
+    policy = setting.make(SimulatedNoise(noise), int(own.generate_state(1, np.uint64)[0]) >> 1)
     return play(policy, setting.instance, np.random.default_rng(rewards), setting.horizon, setting.checkpoints)
 
 

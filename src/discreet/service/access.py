@@ -33,7 +33,7 @@ class Access:
             self._seen[key] = (time.monotonic(), found)
         if found is None:
             raise ServiceProblem(401, "unauthorized", "this key is unknown, expired or revoked")
-        if "admin" not in found.scopes and not set(scopes) & set(found.scopes):
+        if "admin" not in found.scopes and not any(scope in found.scopes for scope in scopes):
             needed = " or ".join(scopes or ("admin",))
             having = ", ".join(found.scopes)
             raise ServiceProblem(403, "forbidden", f"this key has the scopes {having}; needed: {needed}")

@@ -26,6 +26,7 @@ from discreet.service.writer import Writer
 Message = TypeVar("Message")
 Endpoint = Callable[[Request], Awaitable[Response]]
 MOST_BYTES = 4_000_000
+_BUSY = {"assign", "reward", "rewards"}  # first in the list of routes, which is gone through for every request
 NOBODY = m.KeyView("", "", [], None, 0.0, None, None)
 _ENCODER = msgspec.json.Encoder()
 _DECODERS: dict[type, Any] = {one.body: msgspec.json.Decoder(one.body) for one in OPERATIONS if one.body is not None}
@@ -42,7 +43,7 @@ class API:
     def routes(self) -> list[Route]:
         """All paths."""
         by_path: dict[str, dict[str, Endpoint]] = {}
-        for operation in OPERATIONS:
+        for operation in sorted(OPERATIONS, key=lambda one: one.name not in _BUSY):
             by_path.setdefault(operation.path, {})[operation.method] = self._endpoint(operation)
         return [
             *[Route(path, _by_method(methods), methods=list(methods)) for path, methods in by_path.items()],
@@ -82,7 +83,7 @@ class API:
 
     async def reward(self, request: Request, key: m.KeyView, given: m.RewardRequest) -> m.Receipt:
         """One reward."""
-        told = await self._tell(key, request.path_params["assignment"], given.reward)
+        (told,) = await self._tells(key, [(request.path_params["assignment"], given.reward)])
         if told is None:
             raise not_found("such assignment")
         (status,) = await self.writer.do([told])
@@ -92,25 +93,34 @@ class API:
 
     async def rewards(self, _: Request, key: m.KeyView, batch: m.RewardBatch) -> m.Receipts:
         """Many rewards, each with its own fate."""
-        told = [await self._tell(key, one.assignment, one.reward) for one in batch.rewards]
+        told = await self._tells(key, [(one.assignment, one.reward) for one in batch.rewards])
         known = [one for one in told if one is not None]
         found = iter(await self.writer.do(known) if known else ())
         return m.Receipts(["unknown" if one is None else _blinded(one, next(found)) for one in told])
 
-    async def _tell(self, key: m.KeyView, token: str, reward: float) -> Tell | None:
-        """A reward of a token that we made, and that this key may report to; None otherwise."""
-        place = tokens.open_token(token)
-        if place is None:
-            return None
+    async def _tells(self, key: m.KeyView, given: list[tuple[str, float]]) -> list[Tell | None]:
+        """Rewards of tokens that we made, and that this key may report to; None for others."""
+        places = [tokens.open_token(token) for token, _ in given]
+        named = {place.experiment for place in places if place is not None}
+        known = {number: await self._sealing(key, number) for number in named}
+        told: list[Tell | None] = []
+        for place, (token, reward) in zip(places, given, strict=True):
+            started = None if place is None else known[place.experiment]
+            if place is None or started is None or not tokens.is_sealed(started.secret, token, place):
+                told.append(None)
+                continue
+            if not math.isfinite(reward):
+                raise invalid("reward", "reward must be a finite number")
+            told.append(Tell(started, place, started.description.grid.encode(reward, clip=True)))
+        return told
+
+    async def _sealing(self, key: m.KeyView, number: int) -> Started | None:
+        """The experiment of this number, which a token names; None if there is none that this key may report to."""
         try:
-            started = await self._started(place.experiment)
+            started = await self._started(number)
         except ServiceProblem:
             return None
-        if not tokens.is_sealed(started.secret, token) or key.experiment not in {None, started.uid}:
-            return None
-        if not math.isfinite(reward):
-            raise invalid("reward", "reward must be a finite number")
-        return Tell(started, place, started.description.grid.encode(reward, clip=True))
+        return started if key.experiment in {None, started.uid} else None
 
     async def _started(self, name: str | int) -> Started:
         known = self.control.remembered(name)
@@ -268,6 +278,10 @@ def _for_all(key: m.KeyView) -> None:
 
 
 def _by_method(methods: dict[str, Endpoint]) -> Endpoint:
+    if len(methods) == 1:
+        (only,) = methods.values()
+        return only
+
     async def dispatch(request: Request) -> Response:
         return await methods["GET" if request.method == "HEAD" else request.method](request)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -100,6 +101,7 @@ def open_next(connection: Connection, row: Row[Any], course: Course, now: float)
             experiment=row.id,
             number=(last or 0) + 1,
             state="open",
+            mark=secrets.randbelow(2**31),
             plan=json.dumps(plan.by_arm),
             quota=plan.size,
             dealt=0,
@@ -152,7 +154,7 @@ def spend(connection: Connection, row: Row[Any], course: str) -> None:
     """Write down where the algorithm stands and what all closed and burnt epochs have cost."""
     query = select(EPOCH.c.epsilon).where(EPOCH.c.experiment == row.id, EPOCH.c.state.in_(("closed", "burnt")))
     paid = [Fraction(epsilon) for epsilon in connection.execute(query).scalars()]
-    cost = as_stored(described(row).cost(paid))
+    cost = as_stored(described(row).cost(paid, Fraction(row.epsilon)))
     connection.execute(update(EXPERIMENT).where(EXPERIMENT.c.id == row.id).values(course=course, spent=cost))
 
 
@@ -166,13 +168,11 @@ def scrub(store: Store) -> bool:
     """Delete some assignments of epochs that have ended, and with them whose reward came; True if there are more."""
 
     def work(connection: Connection) -> bool:
-        ended = connection.execute(
-            select(EPOCH.c.experiment, EPOCH.c.number).where(EPOCH.c.state != "open", EPOCH.c.scrubbed == 0).limit(1)
-        ).first()
+        ended = connection.execute(select(EPOCH).where(EPOCH.c.state != "open", EPOCH.c.scrubbed == 0).limit(1)).first()
         if ended is None:
             return False
         table = schema.assignment
-        mine = (table.c.experiment == ended.experiment, table.c.epoch == ended.number)
+        mine = (table.c.experiment == ended.experiment, table.c.epoch == ended.number, table.c.slot < ended.quota)
         slots = select(table.c.slot).where(*mine).order_by(table.c.slot).limit(_SCRUBBED_AT_ONCE).scalar_subquery()
         gone = connection.execute(delete(table).where(*mine, table.c.slot.in_(slots))).rowcount
         if gone < _SCRUBBED_AT_ONCE:

@@ -7,6 +7,7 @@ the requests that carry them are counted with all others.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 
 from discreet._version import __version__
 
@@ -29,7 +30,7 @@ class Metrics:
             family = f"{status // 100}xx"
             self._answers[family] = self._answers.get(family, 0) + 1
             self._seconds += seconds
-            self._times[sum(seconds > bound for bound in _BOUNDS)] += 1
+            self._times[bisect_left(_BOUNDS, seconds)] += 1
 
     def assigned(self, count: int) -> None:
         """Units were assigned: who takes part is public."""

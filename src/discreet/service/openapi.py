@@ -85,7 +85,7 @@ _WORDS = {
     409: "not now: the state does not allow it, or the budget does not",
     413: "too large",
     422: "something in the request is not as it should be",
-    503: "try again in a moment; nothing happened",
+    503: "the database did not confirm it; it is safe to try again in a moment",
 }
 
 

@@ -2,6 +2,9 @@
 
 Nothing here holds a reward. An open epoch has a sum for each arm and shard, and for each assignment whether its reward
 came; both are as sensitive as the rewards, and both are gone once the epoch is closed.
+
+Keys of large tables begin with what tells rows apart. A planner takes a new epoch for a few rows, whatever its size,
+and would read all of it if it could look an epoch up.
 """
 
 from __future__ import annotations
@@ -65,6 +68,9 @@ epoch = Table(
     Column("experiment", Integer, ForeignKey("experiment.id"), nullable=False),
     Column("number", Integer, nullable=False),
     Column("state", Text, nullable=False, comment="open, closed, burnt or discarded"),
+    Column(
+        "mark", Integer, nullable=False, comment="random, in all its tokens: a lost epoch of this number had another"
+    ),
     Column("plan", Text, nullable=False, comment="slots by arm number, as JSON"),
     Column("quota", BigInteger, nullable=False),
     Column("dealt", BigInteger, nullable=False),
@@ -96,8 +102,8 @@ assignment = Table(
     Column("arm", SmallInteger, nullable=False),
     Column("deadline", Double, nullable=False),
     Column("told", SmallInteger, nullable=False),
-    PrimaryKeyConstraint("experiment", "epoch", "slot"),
-    UniqueConstraint("experiment", "epoch", "unit", name="one_slot_a_unit"),
+    PrimaryKeyConstraint("slot", "epoch", "experiment"),
+    UniqueConstraint("unit", "epoch", "experiment", name="one_slot_a_unit"),
     sqlite_with_rowid=False,
 )
 
@@ -106,7 +112,7 @@ participant = Table(
     metadata,
     Column("experiment", Integer, nullable=False),
     Column("unit", Text, nullable=False),
-    PrimaryKeyConstraint("experiment", "unit"),
+    PrimaryKeyConstraint("unit", "experiment"),
     comment="units that have contributed, where each may do so once in an experiment",
     sqlite_with_rowid=False,
 )

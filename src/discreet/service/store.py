@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError as UrlError
-from sqlalchemy.exc import DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from sqlalchemy.pool import QueuePool
 
 from discreet.errors import ArgumentError
 
 PATIENCE = 30.0  # seconds that a writer waits for another one
+AWAY = (OperationalError, InterfaceError, NoConnectionLeft)
+"""What is raised where the database is gone, full, or has no connection left: it may be back in a moment."""
 _RETRIES = 8
 
 
@@ -72,8 +77,17 @@ class Store:
         """Wait until nobody else changes this experiment; many may share it to report."""
         raise NotImplementedError
 
-    def among(self, column: str, values: str) -> str:
-        """SQL that is true for rows whose column is in a list that was given as `listed(...)`."""
+    def run(self, connection: Connection, statement: str, given: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
+        """A statement with :names, past SQLAlchemy's compiler, which takes longer than the hot path's statements do."""
+        result = connection.exec_driver_sql(self._written(statement), given)
+        return result.fetchall() if result.returns_rows else ()
+
+    def _written(self, statement: str) -> str:
+        """A statement as the driver has it."""
+        return statement
+
+    def among(self, column: str) -> str:
+        """SQL that is true for rows whose column is in the parameter :listed, which is `listed(...)`."""
         raise NotImplementedError
 
     def listed(self, values: Sequence[Any]) -> Any:
@@ -104,6 +118,7 @@ class SQLiteStore(Store):
             f"sqlite+pysqlite:///{self.path}",
             connect_args={"timeout": PATIENCE, "check_same_thread": False},
             poolclass=QueuePool,
+            hide_parameters=True,  # an error that quotes them would quote rewards
         )
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
@@ -119,9 +134,9 @@ class SQLiteStore(Store):
     def lock(self, connection: Connection, experiment: int, *, shared: bool = False) -> None:
         """A transaction that may write has the whole file."""
 
-    def among(self, column: str, values: str) -> str:
+    def among(self, column: str) -> str:
         """Membership in a JSON array."""
-        return f"{column} IN (SELECT value FROM json_each(:{values}))"
+        return f"{column} IN (SELECT value FROM json_each(:listed))"
 
     def listed(self, values: Sequence[Any]) -> Any:
         """A JSON array."""
@@ -134,10 +149,18 @@ class SQLiteStore(Store):
             rows,
         )
 
-    def forget(self) -> None:
-        """Write deleted sums over in the log that is kept beside the file, too."""
+    def forget(self) -> bool:
+        """Write deleted sums over in the log that is kept beside the file, too; False if somebody was in the way.
+
+        It does not wait for long: until a reader has left, nobody else could write.
+        """
         with self.engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.exec_driver_sql("PRAGMA busy_timeout=100")
+            try:
+                busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
+            finally:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={PATIENCE * 1000:.0f}")
+        return not busy
 
 
 class PostgresStore(Store):
@@ -148,14 +171,15 @@ class PostgresStore(Store):
 
     def __init__(self, url: str, clock: Callable[[], float] | None = None) -> None:
         address = make_url(url).set(drivername="postgresql+psycopg")
-        engine = create_engine(address, pool_pre_ping=True, pool_size=8, max_overflow=8)
+        engine = create_engine(address, pool_pre_ping=True, pool_size=8, max_overflow=8, hide_parameters=True)
+        event.listen(engine, "connect", _set_up_postgres)
         super().__init__(engine, clock)
 
     def now(self, connection: Connection) -> float:
         """The server's clock, which is the same for all workers."""
         if self._clock is not None:
             return self._clock()
-        return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+        return float(self.run(connection, "SELECT extract(epoch FROM clock_timestamp())", {})[0][0])
 
     def _collided(self, error: DBAPIError) -> bool:
         return getattr(error.orig, "sqlstate", None) in {"40001", "40P01", "55P03"}
@@ -163,11 +187,15 @@ class PostgresStore(Store):
     def lock(self, connection: Connection, experiment: int, *, shared: bool = False) -> None:
         """A lock of the transaction; the first number says whose locks these are."""
         name = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
-        connection.execute(text(f"SELECT {name}(1684632419, :experiment)"), {"experiment": experiment})
+        self.run(connection, f"SELECT {name}(1684632419, :experiment)", {"experiment": experiment})
 
-    def among(self, column: str, values: str) -> str:
+    def _written(self, statement: str) -> str:
+        """With the names as psycopg has them."""
+        return _as_psycopg(statement)
+
+    def among(self, column: str) -> str:
         """Membership in an array."""
-        return f"{column} = ANY(:{values})"
+        return f"{column} = ANY(:listed)"
 
     def listed(self, values: Sequence[Any]) -> Any:
         """An array."""
@@ -210,6 +238,17 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions begin where we say so
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _set_up_postgres(connection: Any, _: Any) -> None:
+    """Find rows by their keys: a plan that was made while a table was small would read all of it for ever after."""
+    connection.execute("SET enable_seqscan = off")
+    connection.commit()
+
+
+@lru_cache(maxsize=256)
+def _as_psycopg(statement: str) -> str:
+    return re.sub(r":(\w+)", r"%(\1)s", statement)
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from sqlalchemy import Connection, Row, text
+from sqlalchemy import Connection, Row
 from sqlalchemy import insert as insert_into
 
 from discreet.service import schema, tokens
@@ -21,13 +21,16 @@ from discreet.service.problems import ServiceProblem, conflict
 from discreet.service.store import Store
 from discreet.service.units import pseudonym, share
 
-_EPOCH = "SELECT number, plan, quota, dealt FROM epoch WHERE experiment = :experiment AND state = 'open'"
-_KNOWN = (
-    "SELECT unit, slot, arm, deadline FROM assignment WHERE experiment = :experiment AND epoch = :epoch AND {units}"
-)
+_STATE = "SELECT state FROM experiment WHERE id = :experiment"
+_COURSE = "SELECT course FROM experiment WHERE id = :experiment"
+_EPOCH = "SELECT number, mark, plan, quota, dealt FROM epoch WHERE experiment = :experiment AND state = 'open'"
+_KNOWN = """SELECT unit, slot, arm, deadline FROM assignment
+    WHERE experiment = :experiment AND epoch = :epoch AND {units}"""
 _PARTICIPANTS = "SELECT unit FROM participant WHERE experiment = :experiment AND {units}"
 _DEALT = """UPDATE epoch SET dealt = :dealt, full_at = :full_at, ripe_at = :ripe_at
     WHERE experiment = :experiment AND number = :epoch"""
+_IS_OPEN = """SELECT 1 FROM epoch
+    WHERE experiment = :experiment AND number = :epoch AND mark = :mark AND state = 'open'"""
 _TELL = """UPDATE assignment SET told = 1 WHERE experiment = :experiment AND epoch = :epoch
     AND {slots} AND told = 0 AND deadline >= :now RETURNING slot, arm"""
 _WHY_NOT = "SELECT slot, told FROM assignment WHERE experiment = :experiment AND epoch = :epoch AND {slots}"
@@ -70,29 +73,28 @@ class Tell:
 def assign(store: Store, connection: Connection, ask: Ask) -> list[Assignment]:
     """What each unit gets: what it has already in this epoch, or the next slot, or an arm that nothing depends on."""
     mine = {"experiment": ask.experiment.id}
-    state = connection.execute(text("SELECT state FROM experiment WHERE id = :experiment"), mine).scalar_one()
+    ((state,),) = store.run(connection, _STATE, mine)
     if state in {"draft", "archived"}:
         raise conflict(f"the experiment is {'not started' if state == 'draft' else 'archived'}")
-    epoch = connection.execute(text(_EPOCH + store.for_update), mine).first() if state == "running" else None
-    if epoch is None:
-        return _serve(connection, ask)
-    return _deal(store, connection, ask, epoch)
+    found = store.run(connection, _EPOCH + store.for_update, mine) if state == "running" else ()
+    return _deal(store, connection, ask, found[0]) if found else _serve(store, connection, ask)
 
 
-def _deal(store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, str, int, int]]) -> list[Assignment]:
+def _deal(
+    store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, int, str, int, int]]
+) -> list[Assignment]:
     experiment, description = ask.experiment, ask.experiment.description
     names = [secrets.token_urlsafe(16) if unit is None else pseudonym(experiment.secret, unit) for unit in ask.units]
     mine = {"experiment": experiment.id, "epoch": epoch.number}
-    listed = store.listed(names)
-    known = text(_KNOWN.format(units=store.among("unit", "units")))
-    slots = {
-        row.unit: (row.slot, row.arm, row.deadline) for row in connection.execute(known, {**mine, "units": listed})
-    }
+    known = _KNOWN.format(units=store.among("unit"))
+    listed = {**mine, "listed": store.listed(names)}
+    slots = {name: (slot, arm, end) for name, slot, arm, end in store.run(connection, known, listed)}
     fresh = dict.fromkeys(name for name in names if name not in slots)
     if description.once and fresh:
-        query = text(_PARTICIPANTS.format(units=store.among("unit", "units")))
-        for row in connection.execute(query, {"experiment": experiment.id, "units": store.listed(list(fresh))}):
-            fresh.pop(row.unit, None)
+        query = _PARTICIPANTS.format(units=store.among("unit"))
+        listed = {"experiment": experiment.id, "listed": store.listed(list(fresh))}
+        for (name,) in store.run(connection, query, listed):
+            del fresh[name]
     dealt = list(islice(fresh, epoch.quota - epoch.dealt))
     plan = {int(arm): count for arm, count in json.loads(epoch.plan).items()}
     if dealt:
@@ -109,16 +111,15 @@ def _deal(store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, 
             )
         full = epoch.dealt + len(dealt) == epoch.quota
         ripe_at, full_at = (deadline, deadline - description.request.window) if full else (None, None)
-        connection.execute(
-            text(_DEALT), {**mine, "dealt": epoch.dealt + len(dealt), "full_at": full_at, "ripe_at": ripe_at}
-        )
+        now_dealt = {"dealt": epoch.dealt + len(dealt), "full_at": full_at, "ripe_at": ripe_at}
+        store.run(connection, _DEALT, {**mine, **now_dealt})
         slots.update({name: (slot, arm, end) for _, _, slot, name, arm, end in rows})
     spare = sorted(plan)
     answers = []
     for unit, name in zip(ask.units, names, strict=True):
         if name in slots:
             slot, arm, end = slots[name]
-            token = tokens.seal(experiment.secret, tokens.Place(experiment.id, epoch.number, slot))
+            token = tokens.seal(experiment.secret, tokens.Place(experiment.id, epoch.number, epoch.mark, slot))
             answers.append(Assignment(unit, description.arms[arm], token, epoch.number, True, end))
         else:
             arm = spare[share(experiment.secret, epoch.number, name) % len(spare)]
@@ -126,11 +127,10 @@ def _deal(store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, 
     return answers
 
 
-def _serve(connection: Connection, ask: Ask) -> list[Assignment]:
+def _serve(store: Store, connection: Connection, ask: Ask) -> list[Assignment]:
     """Arms for units while nothing is learned: paused, stopped, or nothing left to find out."""
     experiment, arms = ask.experiment, ask.experiment.description.arms
-    query = text("SELECT course FROM experiment WHERE id = :experiment")
-    course = connection.execute(query, {"experiment": experiment.id}).scalar_one()
+    ((course,),) = store.run(connection, _COURSE, {"experiment": experiment.id})
     served = _served(experiment.description.kind, course)
     answers = []
     for unit in ask.units:
@@ -155,9 +155,9 @@ def _served(kind: str, state: str) -> list[int]:
 def tell(store: Store, connection: Connection, shard: str, told: Sequence[Tell]) -> list[Status]:
     """What became of each reward: counted once, while its epoch is open and its window has not passed."""
     statuses: list[Status] = ["unknown"] * len(told)
-    groups: dict[tuple[int, int], list[int]] = {}
+    groups: dict[tuple[int, int, int], list[int]] = {}
     for place, one in enumerate(told):
-        groups.setdefault((one.place.experiment, one.place.epoch), []).append(place)
+        groups.setdefault(one.place[:3], []).append(place)
     for group, places in sorted(groups.items()):  # in one order everywhere, so that writers cannot block each other
         found = _tell_epoch(store, connection, shard, group, [told[place] for place in places])
         for place, status in zip(places, found, strict=True):
@@ -166,33 +166,31 @@ def tell(store: Store, connection: Connection, shard: str, told: Sequence[Tell])
 
 
 def _tell_epoch(
-    store: Store, connection: Connection, shard: str, place: tuple[int, int], told: list[Tell]
+    store: Store, connection: Connection, shard: str, place: tuple[int, int, int], told: list[Tell]
 ) -> list[Status]:
-    experiment, epoch = place
+    experiment, epoch, mark = place
     store.lock(connection, experiment, shared=True)
     mine = {"experiment": experiment, "epoch": epoch}
-    is_open = text("SELECT 1 FROM epoch WHERE experiment = :experiment AND number = :epoch AND state = 'open'")
-    if connection.execute(is_open, mine).first() is None:
+    if not store.run(connection, _IS_OPEN, {**mine, "mark": mark}):
         return ["late"] * len(told)
     rewards: dict[int, int] = {}
     for one in told:
         rewards.setdefault(one.place.slot, one.reward)
-    query = text(_TELL.format(slots=store.among("slot", "slots")))
-    given = {**mine, "slots": store.listed(list(rewards)), "now": store.now(connection)}
-    counted = {row.slot: row.arm for row in connection.execute(query, given)}
+    among = store.among("slot")
+    given = {**mine, "listed": store.listed(list(rewards)), "now": store.now(connection)}
+    counted: dict[int, int] = dict(map(tuple, store.run(connection, _TELL.format(slots=among), given)))
     sums: dict[int, tuple[int, int]] = {}
     for slot, arm in counted.items():
         count, total = sums.get(arm, (0, 0))
         sums[arm] = count + 1, total + rewards[slot]
     if sums:
         rows = [{**mine, "shard": shard, "arm": arm, "told": n, "total": s} for arm, (n, s) in sorted(sums.items())]
-        connection.execute(text(_COUNT), rows)
+        store.run(connection, _COUNT, rows)
     refused = [slot for slot in rewards if slot not in counted]
     why: dict[int, Status] = {}
     if refused:
-        query = text(_WHY_NOT.format(slots=store.among("slot", "slots")))
-        found = connection.execute(query, {**mine, "slots": store.listed(refused)})
-        why = {row.slot: "duplicate" if row.told else "late" for row in found}
+        found = store.run(connection, _WHY_NOT.format(slots=among), {**mine, "listed": store.listed(refused)})
+        why = {slot: "duplicate" if came else "late" for slot, came in found}
     statuses: list[Status] = []
     for one in told:
         slot = one.place.slot

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import secrets
 import threading
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -17,12 +17,13 @@ from typing import Any
 from sqlalchemy import Connection
 
 from discreet.service.problems import ServiceProblem
-from discreet.service.store import Store
+from discreet.service.store import AWAY, Store
 from discreet.service.traffic import Ask, Tell, assign, tell
 
 _TOGETHER = 512  # requests in one transaction
 _MOST_WAITING = 20_000
 Work = Ask | Sequence[Tell]
+Waiting = tuple[Work, Any, asyncio.AbstractEventLoop | None]
 log = logging.getLogger("discreet.service")
 
 
@@ -33,52 +34,51 @@ class Writer:
         self.shard = "-" if store.sqlite else secrets.token_hex(4)
         self._store = store
         self._together = together
-        self._waiting: queue.Queue[tuple[Work, Any, asyncio.AbstractEventLoop | None] | None] = queue.Queue()
+        self._waiting: deque[Waiting | None] = deque()
+        self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="discreet-writer", daemon=True)
         self._thread.start()
 
     async def do(self, work: Work) -> Any:
         """Do it with others that wait now; gives its answer once it is durable."""
-        if self._waiting.qsize() > _MOST_WAITING:
+        if len(self._waiting) > _MOST_WAITING:
             raise ServiceProblem(503, "overloaded", "too many requests are waiting; try again in a moment")
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        self._waiting.put((work, future, loop))
+        self._put((work, future, loop))
         return await future
 
     def do_now(self, work: Work) -> Any:
         """The same for a thread."""
         future: Future[Any] = Future()
-        self._waiting.put((work, future, None))
+        self._put((work, future, None))
         return future.result()
 
     def stop(self) -> None:
         """Finish what waits, and end."""
-        self._waiting.put(None)
+        self._put(None)
         self._thread.join()
+
+    def _put(self, one: Waiting | None) -> None:
+        """Whoever finds the thread asleep wakes it; those who come until it is up go with them."""
+        self._waiting.append(one)
+        if not self._wake.is_set():
+            self._wake.set()
 
     def _run(self) -> None:
         while True:
-            batch = [self._waiting.get()]
-            while len(batch) < self._together:
-                try:
-                    batch.append(self._waiting.get_nowait())
-                except queue.Empty:
-                    break
-            requests = [one for one in batch if one is not None]
-            if requests:
-                self._answer(requests)
-            if len(requests) < len(batch):
-                return
+            self._wake.wait()
+            self._wake.clear()  # before it looks: who comes after this wakes it again
+            while self._waiting:
+                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._together))]
+                requests = [one for one in batch if one is not None]
+                if requests:
+                    self._answer(requests)
+                if len(requests) < len(batch):
+                    return
 
-    def _answer(self, requests: list[tuple[Work, Any, asyncio.AbstractEventLoop | None]]) -> None:
-        works = [work for work, _, _ in requests]
-        try:
-            answers: list[Any] = self._store.write(lambda connection: self._all(connection, works))
-        except Exception as error:  # all of them failed together, and none has happened
-            log.error("a transaction of %d requests failed: %s", len(works), type(error).__name__)
-            problem = ServiceProblem(503, "unavailable", "the database did not take this; nothing happened, try again")
-            answers = [problem] * len(works)
+    def _answer(self, requests: list[Waiting]) -> None:
+        answers = self._answers([work for work, _, _ in requests])
         by_loop: dict[asyncio.AbstractEventLoop | None, list[tuple[Any, Any]]] = {}
         for (_, future, loop), answer in zip(requests, answers, strict=True):
             by_loop.setdefault(loop, []).append((future, answer))
@@ -90,6 +90,18 @@ class Writer:
                     loop.call_soon_threadsafe(_deliver, answered)
                 except RuntimeError:  # the server stopped while they waited
                     continue
+
+    def _answers(self, works: list[Work]) -> list[Any]:
+        """What to say to each. Where one of them is at fault, and not the database, the others must not suffer."""
+        try:
+            answers: list[Any] = self._store.write(lambda connection: self._all(connection, works))
+        except Exception as error:
+            log.error("a transaction of %d requests failed: %s", len(works), type(error).__name__)
+            if len(works) > 1 and not isinstance(error, AWAY):
+                return [answer for work in works for answer in self._answers([work])]
+            problem = ServiceProblem(503, "unavailable", "the database did not confirm this; it is safe to try again")
+            return [problem] * len(works)
+        return answers
 
     def _all(self, connection: Connection, works: list[Work]) -> list[Any]:
         """All reports first, so that asking cannot hold them up; then all questions, one experiment after the other."""

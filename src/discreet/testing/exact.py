@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from discreet.grid import Grid
 from discreet.noise import Integers, Noise
 
 Output = TypeVar("Output", bound=Hashable)
+Shares = dict[Output, float]
 
 
 class ScriptedNoise:
@@ -75,6 +77,7 @@ class _Draw:
     __add__ = __radd__
 
 
+@lru_cache(maxsize=4096)
 def probability(value: int, scale: float) -> float:
     """The discrete Laplace probability of one integer.
 
@@ -94,8 +97,15 @@ def output_probabilities(run: Callable[[Noise], Output], reach: int) -> dict[Out
     >>> round(halves[False], 4), round(halves[True], 4)
     (0.7311, 0.2689)
     """
-    checks.whole("reach", reach, at_least=0)
     found: dict[Output, float] = defaultdict(float)
+    for output, _, weight in _all_runs(run, reach):
+        found[output] += weight
+    return dict(found)
+
+
+def _all_runs(run: Callable[[Noise], Output], reach: int) -> Iterator[tuple[Output, list[int], float]]:
+    """Every output with its noises and their probability."""
+    checks.whole("reach", reach, at_least=0)
     script: list[int] = []
     while True:
         noise = ScriptedNoise(script)
@@ -106,11 +116,11 @@ def output_probabilities(run: Callable[[Noise], Output], reach: int) -> dict[Out
             script = script + [-reach] * (drawn - len(script))
             continue
         script = script[:drawn]
-        found[output] += math.prod(map(probability, script, noise.scales))
+        yield output, script, math.prod(map(probability, script, noise.scales))
         while script and script[-1] == reach:
             script.pop()
         if not script:
-            return dict(found)
+            return
         script[-1] += 1
 
 
@@ -123,11 +133,22 @@ def worst_loss(run: Callable[[Noise], Output], neighbour: Callable[[Noise], Outp
     convert it with `int` first.
     """
     checks.whole("shift", shift, at_least=0)
-    return max(_one_way(run, neighbour, reach, shift), _one_way(neighbour, run, reach, shift))
+    one, other = _near_and_far(run, reach, shift), _near_and_far(neighbour, reach, shift)
+    return max(_one_way(one[0], other[1]), _one_way(other[0], one[1]))
 
 
-def _one_way(run: Callable[[Noise], Output], other: Callable[[Noise], Output], reach: int, shift: int) -> float:
-    here, there = output_probabilities(run, reach), output_probabilities(other, reach + shift)
+def _near_and_far(run: Callable[[Noise], Output], reach: int, shift: int) -> tuple[Shares[Output], Shares[Output]]:
+    """The probabilities of outputs over noises up to `reach`, and up to `reach + shift`, in one go."""
+    near: Shares[Output] = defaultdict(float)
+    far: Shares[Output] = defaultdict(float)
+    for output, script, weight in _all_runs(run, reach + shift):
+        far[output] += weight
+        if all(-reach <= draw <= reach for draw in script):
+            near[output] += weight
+    return near, far
+
+
+def _one_way(here: Shares[Output], there: Shares[Output]) -> float:
     return max(math.log(p / there[output]) if output in there else math.inf for output, p in here.items())
 
 

@@ -1,7 +1,7 @@
-"""Whether arms were assigned as often as planned: the sample-ratio check, on public counts.
+"""Whether arms were assigned as often as planned: the sample-ratio check, on the public counts of closed epochs.
 
-Assignments are lost or doubled when something between the service and the people goes wrong, such as a redirect that
-fails for one arm. That biases a comparison, and it shows in how many were assigned, before any reward is looked at.
+A split that is not as planned biases a comparison, and it shows in how many were assigned, before any reward is looked
+at. The service deals by plan, so the check should never fail; if it does, the database was changed by other hands.
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ def balance(view: ExperimentView, epochs: Sequence[EpochView]) -> Balance | None
 
 
 def _expected(arm: str, epochs: Sequence[EpochView]) -> float:
-    return sum(
-        epoch.planned.get(arm, 0) * (min(1.0, epoch.dealt / epoch.quota) if epoch.quota else 0.0) for epoch in epochs
-    )
+    return sum(epoch.planned.get(arm, 0) for epoch in epochs if epoch.state == "closed")
 
 
 def chi_squared_tail(statistic: float, freedom: int) -> float:

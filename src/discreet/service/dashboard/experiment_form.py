@@ -22,7 +22,7 @@ from discreet.service.messages import (
 
 UNITS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
 LONGEST = 10_000_000
-FIRST_CHOICES = ("dp-bai-sharp", "dp-se-sharp", "dp-chernoff-imed")
+FIRST_CHOICES = ("dp-bai-sharp-person", "dp-se-sharp-person", "dp-bai-sharp", "dp-se-sharp", "dp-chernoff-imed")
 ELSEWHERE = frozenset({"arms", "epsilon", "low", "high", "noise", "range"})  # these have fields of their own
 USUAL = {"beta": "0.05", "alpha": "0.1", "horizon": "1000000"}
 MEANINGS = {

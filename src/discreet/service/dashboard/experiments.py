@@ -22,6 +22,7 @@ from discreet.service.messages import ExperimentView
 from discreet.service.problems import ServiceProblem
 
 ORDER = ("running", "paused", "draft", "stopped", "archived")
+UNSEEN = "not-seen-yet"
 ACTIONS: dict[str, tuple[Callable[[Control, str], object], str]] = {
     "start": (lambda control, identity: control.start(identity), "started"),
     "pause": (lambda control, identity: control.pause(identity), "paused"),
@@ -117,6 +118,7 @@ def _live(visit: Visit, view: ExperimentView) -> str:
 def _planner_address(view: ExperimentView, now: float) -> str:
     """The planner, filled in for this experiment and its traffic."""
     values: dict[str, Any] = {"arms": len(view.arms), "epsilon": view.privacy.epsilon, "policy": view.algorithm}
+    values["privacy_unit"] = view.privacy.unit
     if isinstance(view.options.get("beta"), float):
         values["beta"] = view.options["beta"]
     rate = per_second(view.epoch, now) if view.epoch is not None else None
@@ -203,8 +205,8 @@ def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None, stat
 
 def _part(visit: Visit, template: str, **values: Any) -> str:
     """A part of a page that knows its own fingerprint, to ask later whether it is still true."""
-    body = text(visit, template, **values, seen="")
-    return text(visit, template, **values, seen=fingerprint(body))
+    body = text(visit, template, **values, seen=UNSEEN)
+    return body.replace(UNSEEN, fingerprint(body), 1)
 
 
 def _refreshed(visit: Visit, html: str) -> Response:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
+from discreet.service.dashboard.wording import sentence
 from discreet.service.problems import ServiceProblem
 
 DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,18})?")
@@ -108,9 +109,12 @@ class Fields:
 
     def take(self, problem: ServiceProblem) -> None:
         """Put the service's own complaint next to the field that it names, or above all of them."""
-        name = (problem.field or "").removeprefix("options.").removeprefix("$.")
+        name = (problem.field or "").removeprefix("$.").removeprefix("options.")
+        name = "algorithm" if name in ("policy", "rule") and name not in self.values else name
+        if name == "options":  # such a complaint begins with the option that it is about
+            name = problem.detail.partition(" ")[0]
         known = (field for field in (name, f"option.{name}") if field in self.values)
-        self.refuse(next(known, ""), problem.detail)
+        self.refuse(next(known, ""), sentence(problem.detail))
 
 
 def _complaint(

@@ -22,7 +22,8 @@ KINDS = {
     "burn": "burnt without a release",
     "refund": "given back",
 }
-NEWEST = 200
+SIGNS = {"reserve": 1, "burn": 1, "refund": -1}  # what a line does to the sum that is set aside
+FIRST, MOST = 20, 500  # lines that are shown at once, and lines that are shown at all
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,12 @@ def create(visit: Visit) -> Response:
 
 
 def holdings(population: PopulationView, entries: Sequence[LedgerEntry]) -> list[Holding]:
-    """What each experiment has reserved, less what it gave back, in the order in which they came."""
+    """What each experiment has reserved or burnt, less what it gave back, in the order in which they came."""
     held: dict[str, Decimal] = {}
     for entry in entries:
-        if entry.experiment is not None and entry.kind in ("reserve", "refund"):
-            sign = 1 if entry.kind == "reserve" else -1
-            held[entry.experiment] = held.get(entry.experiment, Decimal(0)) + sign * Decimal(entry.epsilon)
+        if entry.experiment is not None:
+            change = SIGNS.get(entry.kind, 0) * Decimal(entry.epsilon)
+            held[entry.experiment] = held.get(entry.experiment, Decimal(0)) + change
     budget = Decimal(population.budget) or Decimal(1)
     parts: list[Holding] = []
     start = Decimal(0)
@@ -83,7 +84,8 @@ def _page(visit: Visit, fields: Fields, status: int = 200) -> Response:
         holdings=holdings(chosen.population, chosen.entries) if chosen is not None else [],
         names={view.id: view.name for view in visit.control.experiments()},
         kinds=KINDS,
-        newest=NEWEST,
+        newest=list(reversed(chosen.entries))[:MOST] if chosen is not None else [],
+        first=FIRST,
         fields=fields,
     )
 

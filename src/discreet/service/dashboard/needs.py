@@ -19,6 +19,7 @@ from discreet.service.messages import (
     NewKey,
     NewPopulation,
     PopulationView,
+    PrivacyUnit,
 )
 
 
@@ -105,5 +106,6 @@ class Control(Protocol):
         policy: str | None = None,
         per_hour: float | None = None,
         window: float = 0,
+        privacy_unit: PrivacyUnit = "person",
     ) -> ExperimentPlan:
         """How many assignments it takes to resolve a gap, and how long."""

@@ -16,6 +16,7 @@ FIRST = {
     "epsilon": "1",
     "beta": "0.05",
     "gap": "0.05",
+    "privacy_unit": "person",
     "policy": "",
     "per_hour": "",
     "window": "1",
@@ -45,8 +46,16 @@ def _plan(visit: Visit, fields: Fields) -> ExperimentPlan | None:
     if fields.errors:
         return None
     try:
-        policy = fields.text("policy") or None
-        return visit.control.plan(arms, epsilon, beta, gap, policy=policy, per_hour=per_hour, window=window)
+        return visit.control.plan(
+            arms,
+            epsilon,
+            beta,
+            gap,
+            policy=fields.text("policy") or None,
+            per_hour=per_hour,
+            window=window,
+            privacy_unit="event" if fields.text("privacy_unit") == "event" else "person",
+        )
     except ServiceProblem as problem:
         fields.take(problem)
         return None

@@ -26,9 +26,10 @@ POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 DONE = {
     "created": "The draft is saved. Nothing is charged until you start it.",
@@ -43,6 +44,11 @@ DONE = {
     "revoked": "The key is revoked: it opens nothing any more.",
     "goodbye": "You are signed out.",
 }
+
+WORDS = (
+    *(wording.whole, wording.figure, wording.fixed, wording.within, wording.chance, wording.factor),
+    *(wording.span, wording.since, wording.exact, wording.machine, wording.listed, wording.sentence),
+)
 
 
 class Static(StaticFiles):
@@ -87,8 +93,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("whole", "figure", "fixed", "span", "since", "exact", "machine", "listed", "within", "factor"):
-        environment.filters[name] = getattr(wording, name)
+    environment.filters |= {word.__name__: word for word in WORDS}
     environment.globals.update(asset=_asset, plural=wording.plural, version=_version.__version__)
     return environment
 

@@ -54,15 +54,21 @@ def headline(view: ExperimentView) -> str:
         return "A draft: nobody is assigned, and nothing has been charged to the budget."
     if view.kind == "rule":
         return _of_a_rule(view)
-    if view.settled and view.best is not None:
-        return f"{view.best} is the best arm{_surely(view)}."
     still = [arm.name or "" for arm in view.arms if arm.viable]
+    if len(still) == 1:
+        return f"{still[0]} is the best arm{_surely(view)}."
+    if view.settled and view.best is not None:
+        others = [name for name in still if name != view.best]
+        return f"Nothing is left to find out: {view.best} leads, and {_named(others)} could not be told from it."
     if len(still) == len(view.arms):
         found = "Both arms are still in." if len(still) == 2 else f"All {plural(len(still), 'arm')} are still in."
     else:
-        who = listed(still) if len(still) <= MOST_NAMED else plural(len(still), "arm")
-        found = f"{who} {'is' if len(still) == 1 else 'are'} still in, out of {plural(len(view.arms), 'arm')}."
+        found = f"{_named(still)} are still in, out of {plural(len(view.arms), 'arm')}."
     return f"{found} {_pace(view)}"
+
+
+def _named(arms: Sequence[str]) -> str:
+    return listed(arms) if len(arms) <= MOST_NAMED else plural(len(arms), "arm")
 
 
 def _of_a_rule(view: ExperimentView) -> str:

@@ -55,6 +55,17 @@ def within(mean: float, radius: float | None) -> str:
     return f"{fixed(mean, decimals)} ± {fixed(radius, decimals)}"
 
 
+def chance(probability: float) -> str:
+    """A probability as far as it is worth telling.
+
+    >>> chance(1.0), chance(0.2345), chance(1e-30)
+    ('more than 0.99', '0.23', 'less than 0.00001')
+    """
+    if probability > 0.99:
+        return "more than 0.99"
+    return "less than 0.00001" if probability < 1e-5 else figure(probability, 2)
+
+
 def factor(epsilon: str) -> str:
     """What epsilon means: how many times as likely one person can make anything that is shown.
 
@@ -131,6 +142,15 @@ def plural(count: int, noun: str) -> str:
     ('1 epoch', '1,200 epochs')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def sentence(text: str) -> str:
+    """What the service says, as a sentence.
+
+    >>> sentence("there is no experiment 'x'"), sentence("It is so.")
+    ("There is no experiment 'x'.", 'It is so.')
+    """
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}" if text else ""
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

@@ -47,7 +47,8 @@
     c.stroke();
   }
 
-  function drawArm(u, chart, arm, shift, pixel) {
+  // Where there is room, bars have caps; where there is none, marks must stand out from bars.
+  function drawArm(u, chart, arm, shift, pixel, crowded) {
     const c = u.ctx;
     const places = chart.epochs.map((epoch, i) => known(arm.means[i]) && {
       x: u.valToPos(epoch, "x", true) + shift,
@@ -61,11 +62,15 @@
     c.globalAlpha = 1;
     for (const p of places) {
       const cap = 3.5 * pixel;
-      stroke(c, [[p.x, p.top], [p.x, p.bottom]], 1.5 * pixel);
-      stroke(c, [[p.x - cap, p.top], [p.x + cap, p.top]], 1.5 * pixel);
-      stroke(c, [[p.x - cap, p.bottom], [p.x + cap, p.bottom]], 1.5 * pixel);
+      c.globalAlpha = crowded ? 0.3 : 1;
+      stroke(c, [[p.x, p.top], [p.x, p.bottom]], (crowded ? 1 : 1.5) * pixel);
+      c.globalAlpha = 1;
+      if (!crowded) {
+        stroke(c, [[p.x - cap, p.top], [p.x + cap, p.top]], 1.5 * pixel);
+        stroke(c, [[p.x - cap, p.bottom], [p.x + cap, p.bottom]], 1.5 * pixel);
+      }
       c.beginPath();
-      MARKS[arm.hue](c, p.x, p.y, MARK * pixel);
+      MARKS[arm.hue](c, p.x, p.y, (crowded ? 0.6 : 1) * MARK * pixel);
       c.fill();
     }
   }
@@ -85,7 +90,7 @@
       const x = u.valToPos(chart.epochs[i], "x", true), at = u.valToPos(y, "y", true), half = 0.42 * Math.min(epoch, 220 * pixel);
       stroke(c, [[x - half, at], [x + half, at]], 1.6 * pixel, [5 * pixel, 4 * pixel]);
     });
-    chart.series.forEach((arm, i) => drawArm(u, chart, arm, (i - (chart.series.length - 1) / 2) * step, pixel));
+    chart.series.forEach((arm, i) => drawArm(u, chart, arm, (i - (chart.series.length - 1) / 2) * step, pixel, step < 7 * pixel));
     c.restore();
   }
 

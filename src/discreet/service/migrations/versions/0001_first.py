@@ -49,6 +49,12 @@ def upgrade() -> None:
         sa.Column("experiment", sa.Integer, sa.ForeignKey("experiment.id"), nullable=False),
         sa.Column("number", sa.Integer, nullable=False),
         sa.Column("state", sa.Text, nullable=False, comment="open, closed, burnt or discarded"),
+        sa.Column(
+            "mark",
+            sa.Integer,
+            nullable=False,
+            comment="random, in all its tokens: a lost epoch of this number had another",
+        ),
         sa.Column("plan", sa.Text, nullable=False, comment="slots by arm number, as JSON"),
         sa.Column("quota", sa.BigInteger, nullable=False),
         sa.Column("dealt", sa.BigInteger, nullable=False),
@@ -75,15 +81,15 @@ def upgrade() -> None:
         sa.Column("arm", sa.SmallInteger, nullable=False),
         sa.Column("deadline", sa.Double, nullable=False),
         sa.Column("told", sa.SmallInteger, nullable=False),
-        sa.PrimaryKeyConstraint("experiment", "epoch", "slot"),
-        sa.UniqueConstraint("experiment", "epoch", "unit", name="one_slot_a_unit"),
+        sa.PrimaryKeyConstraint("slot", "epoch", "experiment"),
+        sa.UniqueConstraint("unit", "epoch", "experiment", name="one_slot_a_unit"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "participant",
         sa.Column("experiment", sa.Integer, nullable=False),
         sa.Column("unit", sa.Text, nullable=False),
-        sa.PrimaryKeyConstraint("experiment", "unit"),
+        sa.PrimaryKeyConstraint("unit", "experiment"),
         comment="units that have contributed, where each may do so once in an experiment",
         sqlite_with_rowid=False,
     )

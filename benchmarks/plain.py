@@ -1,0 +1,33 @@
+"""The service as one would first write it: every request is a transaction of its own, in a thread of a pool.
+
+python -m benchmarks.plain DATABASE PORT
+
+Everything but the writer is the real service, so that a comparison shows what sharing transactions is worth.
+"""
+
+import sys
+
+import uvicorn
+from starlette.concurrency import run_in_threadpool
+
+from discreet.service.app import make_app
+from discreet.service.control import Control
+from discreet.service.store import open_store
+from discreet.service.traffic import Ask, assign, tell
+from discreet.service.writer import Writer
+
+
+class Plain(Writer):
+    async def do(self, work):
+        return await run_in_threadpool(self._store.write, lambda connection: self._one(connection, work))
+
+    def _one(self, connection, work):
+        if isinstance(work, Ask):
+            return assign(self._store, connection, work)
+        return tell(self._store, connection, self.shard, work)
+
+
+if __name__ == "__main__":
+    store = open_store(sys.argv[1])
+    app = make_app(Control(store), writer=Plain(store))
+    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), access_log=False, log_level="warning")

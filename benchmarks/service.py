@@ -1,0 +1,246 @@
+"""The service under load, on loopback: durable questions and reports of 64 clients, against one transaction a request.
+
+python -m benchmarks.service [--json]
+
+Both ways serve a database of their own and take turns, so that a busy machine disturbs them alike. After every
+measurement the database is counted: what was answered is there, once, and its sums are exact.
+"""
+
+import argparse
+import contextlib
+import json
+import math
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from sqlalchemy import text
+from tests import postgres
+
+from benchmarks.rows import Row, show
+from discreet.service.control import Control
+from discreet.service.messages import NewExperiment
+from discreet.service.store import open_store
+
+CLIENTS, SECONDS, ROUNDS = 64, 1.5, 4
+BATCH, AT_ONCE = 100, 1000
+GOALS = {"asks": 2_500, "tells": 2_500, "batched tells": 25_000}
+TIMES = 5  # faster than one transaction a request
+WAYS = ("together", "plain")
+
+
+@dataclass
+class Measured:
+    rate: float
+    p50: float
+    p99: float
+    processor: float  # the server's microseconds for each ask or tell
+
+    def __str__(self):
+        return f", p50 {self.p50 * 1e3:.0f} ms, p99 {self.p99 * 1e3:.0f} ms, {self.processor:.0f} us CPU"
+
+
+class Server:
+    """A server process and its database, with an experiment whose first epoch takes all that is asked."""
+
+    def __init__(self, database, way):
+        self.store = open_store(database)
+        control = Control(self.store)
+        self.key = control.set_up()
+        new = NewExperiment("load", "0.0001", arms=["a", "b", "c", "d"], policy="dp-se", privacy_unit="event")
+        control.create(new)
+        control.start("load")
+        self.width = control.started("load").description.grid.width
+        self.port, self.tokens = _free_port(), []
+        self.units = self.asked = self.told = self.ones = 0
+        command = {
+            "together": ["-m", "discreet", "serve", "--database", database, "--port", str(self.port)],
+            "plain": ["-m", "benchmarks.plain", database, str(self.port)],
+        }[way]
+        self.process = psutil.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
+        self._wait()
+
+    def ask(self, seconds=SECONDS):
+        """Single questions."""
+        bodies = [f'{{"units": ["{unit}"]}}' for unit in self._names(60_000)]
+        return self._asking(bodies, seconds)
+
+    def stock(self, count):
+        """Ask for many at once, so that there is something to tell."""
+        names = self._names(count)
+        bodies = [json.dumps({"units": names[at : at + AT_ONCE]}) for at in range(0, count, AT_ONCE)]
+        self._asking(bodies, 60.0)
+
+    def _asking(self, bodies, seconds):
+        paths = ["/v1/experiments/load/assignments"] * len(bodies)
+        given, processor = self._load("POST", paths, bodies, seconds, 200, keep=True)
+        found = [one["assignment"] for body in given["bodies"] for one in json.loads(body)["assignments"]]
+        self.tokens += found
+        self.asked += len(found)
+        return _measured(given, len(found), processor)
+
+    def tell(self, seconds=SECONDS):
+        """Single reports, of 0 and 1 in turn. They go out in order, so those that were answered are the first ones."""
+        tokens, self.tokens = self.tokens, []
+        paths = [f"/v1/rewards/{token}" for token in tokens]
+        bodies = [f'{{"reward": {number % 2}}}' for number in range(len(tokens))]
+        given, processor = self._load("PUT", paths, bodies, seconds, 202)
+        self.told += given["requests"]
+        self.ones += given["requests"] // 2
+        return _measured(given, given["requests"], processor)
+
+    def tell_many(self, seconds=SECONDS):
+        """Reports in batches, of 0 and 1 in turn."""
+        tokens, self.tokens = self.tokens, []
+        batches = [tokens[at : at + BATCH] for at in range(0, len(tokens) - BATCH + 1, BATCH)]
+        bodies = [
+            json.dumps({"rewards": [{"assignment": one, "reward": at % 2} for at, one in enumerate(batch)]})
+            for batch in batches
+        ]
+        given, processor = self._load("POST", ["/v1/rewards:batch"] * len(bodies), bodies, seconds, 200)
+        self.told += given["requests"] * BATCH
+        self.ones += given["requests"] * BATCH // 2
+        return _measured(given, given["requests"] * BATCH, processor)
+
+    def check(self):
+        """What was answered is there, once, and the sum of all rewards is exact."""
+        with self.store.reading() as connection:
+            dealt, told, counted, total = connection.execute(text(_CHECK)).one()
+        assert dealt == self.asked, f"{self.asked} asked, {dealt} dealt"
+        assert told == counted == self.told, f"{self.told} told, {told} marked, {counted} counted"
+        assert total == self.ones * self.width, f"{self.ones} rewards of 1, and {total / self.width} of them counted"
+
+    def _names(self, count):
+        self.units += count
+        return [f"unit-{number}" for number in range(self.units - count, self.units)]
+
+    def _load(self, method, paths, bodies, seconds, status, *, keep=False):
+        job = {
+            "method": method, "paths": paths, "bodies": bodies, "seconds": seconds, "status": status, "keep": keep,
+            "port": self.port, "key": self.key, "clients": min(CLIENTS, len(paths)),
+        }  # fmt: skip
+        before = self._processor()
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.load"],
+            input=json.dumps(job),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return json.loads(done.stdout), self._processor() - before
+
+    def _processor(self):
+        used = self.process.cpu_times()
+        return used.user + used.system
+
+    def _wait(self):
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), 1):
+                    return
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(30)
+        self.store.close()
+
+
+_CHECK = """SELECT (SELECT sum(dealt) FROM epoch), (SELECT count(*) FROM assignment WHERE told = 1),
+    (SELECT coalesce(sum(told), 0) FROM counter), (SELECT coalesce(sum(total), 0) FROM counter)"""
+
+
+def _measured(given, count, processor):
+    return Measured(count / given["seconds"], given["p50"], given["p99"], processor / count * 1e6)
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def measure(servers):
+    """The fastest of a few rounds, of each kind of request and each way; the ways take turns."""
+    best = {}
+    for _ in range(ROUNDS):
+        for way, server in servers.items():
+            for kind, work in (("asks", server.ask), ("tells", server.tell)):
+                _keep(best, (kind, way), work())
+                server.check()
+        server = servers["together"]
+        server.stock(80_000)
+        _keep(best, ("batched tells", "together"), server.tell_many())
+        server.check()
+    return best
+
+
+def _keep(best, place, measured):
+    if place not in best or measured.rate > best[place].rate:
+        best[place] = measured
+
+
+def rows_of(name, best):
+    """Each kind against the plain way of one transaction for each ask or tell."""
+    rows = []
+    for kind, goal in GOALS.items():
+        ours, plain = best[kind, "together"], best["asks" if kind == "asks" else "tells", "plain"]
+        met = ours.rate >= goal and ours.rate >= TIMES * plain.rate
+        what = f"{name}, {CLIENTS} clients, durable {kind}"
+        reference = f"one transaction each ({plain.rate:,.0f}/s)"
+        rows.append(
+            Row(
+                what,
+                ours.rate,
+                f"{kind}/s",
+                f">= {goal:,}, {TIMES} x plain",
+                met,
+                reference,
+                plain.rate / ours.rate,
+                str(ours),
+            )
+        )
+    return rows
+
+
+def store_rows(name, databases):
+    with contextlib.ExitStack() as stack:
+        servers = {}
+        for way, database in zip(WAYS, databases, strict=True):
+            servers[way] = Server(database, way)
+            stack.callback(servers[way].stop)
+        return rows_of(name, measure(servers))
+
+
+@contextlib.contextmanager
+def _postgres():
+    server = postgres.Postgres()
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+def service():
+    """SQLite, and PostgreSQL if it is there."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = store_rows("SQLite", [str(Path(folder) / f"{way}.db") for way in WAYS])
+    if not postgres.available():
+        return [*rows, Row("PostgreSQL under load", math.nan, postgres.HINT, "-", True, "-", math.nan)]
+    with _postgres() as server:
+        return rows + store_rows("PostgreSQL", [server.fresh(way) for way in WAYS])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.service")
+    parser.add_argument("--json", action="store_true")
+    show(service(), "discreet: the service under load", as_json=parser.parse_args().json)

@@ -1,0 +1,181 @@
+"""The page that `make verify` ends with: what was measured in this run, and nothing else.
+
+A study takes the fixture `page` and puts rows on it:
+
+    page("Faults survived", fault="a full disk", tried=5, survived=5)
+
+A section is there as soon as a row names it; a line in SECTIONS gives it a place and a sentence. Rows that agree in
+their first column are one row: whole numbers are added up, and of fractions the largest stays. Rows travel with the
+reports of tests, so it makes no difference how many processes run them.
+"""
+
+import datetime
+import io
+import os
+import platform
+import time
+from collections import Counter
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+import discreet
+
+SECTIONS = {
+    "Privacy": "The epsilon that is claimed; the worst exact loss on tiny inputs, in parts of it (at most 1); "
+    "and what `discreet audit` proves to be lost at least, with confidence 1 - 1e-6 for all rows.",
+    "Planted bugs": "Where each was caught, of the places where it must be: by exact probabilities, by scales of "
+    "noises, by the audit with real noise.",
+    "False alarms": "Audits of correct code, one after the other: none may accuse it.",
+    "Faults survived": "No release was lost, and none was drawn twice.",
+    "Fuzzing": "Every case was refused by an error of ours or understood, and no step broke the model.",
+    "Statistical studies": "Broken promises, and how many were allowed on average.",
+    "Supply chain": "",
+}
+KEY, OUTCOMES = "page", ("passed", "failed", "error", "skipped")
+WIDTH, LONG = 100, 12  # columns of the page; rows of a table that are better shown in two columns
+VERSIONS = ("numpy", "numba", "opendp")
+
+_started = time.time()
+
+
+@pytest.fixture
+def page(request):
+    """Puts a row on the page; the first column is its name."""
+
+    def put(section, **row):
+        request.node.user_properties.append((KEY, (section, row)))
+
+    return put
+
+
+def pytest_addoption(parser):
+    parser.addoption("--page", metavar="FILE", help="print what was measured as one page, and write it to a file")
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Print and write the page, once all processes have reported."""
+    target = config.getoption("--page")
+    if target:
+        reports = [one for name in OUTCOMES for one in terminalreporter.stats.get(name, ())]
+        written = Page(reports, time.time() - _started)
+        Path(target).write_text(written.markdown(), encoding="utf-8")
+        terminalreporter.write("\n" + written.text(colour=terminalreporter.hasmarkup))
+
+
+class Page:
+    """Sections of rows, made of the reports of tests."""
+
+    def __init__(self, reports, seconds):
+        self.seconds = seconds
+        self.reports = sorted(reports, key=lambda one: (one.location[0], one.location[1] or 0, one.nodeid))
+        self.failed = [one.nodeid for one in self.reports if one.failed]
+        self.sections, self.checks = {title: {} for title in SECTIONS}, {}
+        for report in self.reports:
+            rows = [value for key, value in report.user_properties if key == KEY]
+            for title, row in rows:
+                merge(self.sections.setdefault(title, {}), row)
+            for title in {title for title, _ in rows}:
+                self.checks.setdefault(title, Counter())[report.outcome] += 1
+        self.sections = {title: list(rows.values()) for title, rows in self.sections.items() if rows}
+
+    def heading(self):
+        """What ran, where and when."""
+        libraries = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)
+        place = f"{os.cpu_count()} cores ({platform.system()}, Python {platform.python_version()}, {libraries})"
+        minutes, seconds = divmod(round(self.seconds), 60)
+        return (
+            f"discreet {discreet.__version__} on {datetime.date.today():%d %B %Y}: `make verify` took {minutes} min "
+            f"{seconds} s on {place}."
+        )
+
+    def verdict(self):
+        """In one sentence, and what failed."""
+        outcomes = Counter(one.outcome for one in self.reports)
+        if not self.failed:
+            skipped = f", {outcomes['skipped']} skipped" if outcomes["skipped"] else ""
+            return f"All {outcomes['passed']} studies passed{skipped}."
+        return f"{len(self.failed)} of {len(self.reports)} FAILED: {'; '.join(self.failed)}"
+
+    def summary(self, title):
+        """A section's title and its checks."""
+        checks = self.checks[title]
+        told = f"{checks['passed']} of {checks.total()} passed"
+        if title == "Planted bugs":
+            alive = sum(is_alive(row) for row in self.sections[title])
+            told = f"{len(self.sections[title])} planted, {alive or 'none'} alive"
+        return f"{title}: {told}"
+
+    def markdown(self):
+        """As a file, which needs no tool to be read."""
+        parts = ["# Verification", self.heading(), f"**{self.verdict()}** Made again by `make verify`."]
+        for title, rows in self.sections.items():
+            head, body = columns(rows)
+            lines = [head, ["---"] * len(head), *body]
+            parts += [f"## {self.summary(title)}", SECTIONS.get(title, "")]
+            parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def text(self, colour=False):
+        """For a terminal."""
+        console = Console(file=io.StringIO(), width=WIDTH, force_terminal=colour, highlight=False)
+        console.rule("Verification")
+        console.print(self.heading())
+        for title, rows in self.sections.items():
+            head, body = columns(rows)
+            table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+            for number, name in enumerate(head):
+                table.add_column(name, justify="left" if is_text(body, number) else "right")
+            for line in body:
+                table.add_row(*line)
+            console.print(f"\n[bold]{self.summary(title)}[/bold]")
+            if SECTIONS.get(title):
+                console.print(f"[dim]{SECTIONS[title]}[/dim]")
+            console.print(table)
+        console.print(f"\n{self.verdict()}", style="bold red" if self.failed else "bold green", markup=False)
+        return console.file.getvalue()
+
+
+def merge(rows, row):
+    """Put a row beside those that were there, or add it to the one of the same name."""
+    known = rows.setdefault(next(iter(row.values())), {})
+    for name, value in row.items():
+        before = known.get(name)
+        if isinstance(value, int) and isinstance(before, int):
+            known[name] = before + value
+        elif isinstance(value, float) and isinstance(before, float):
+            known[name] = max(before, value)
+        else:
+            known[name] = value
+
+
+def is_alive(row):
+    """Whether no detector caught a bug."""
+    _, *found = row.values()
+    return all(cell.startswith(("0/", "-")) for cell in found)
+
+
+def columns(rows):
+    """The names of all columns and the cells of all rows; a long narrow table is folded in two."""
+    head = list(dict.fromkeys(name for row in rows for name in row))
+    body = [[cell(row.get(name, "-")) for name in head] for row in rows]
+    widths = [max(len(line[place]) for line in (head, *body)) for place in range(len(head))]
+    if len(body) <= LONG or 2 * (sum(widths) + len(widths)) + 2 > WIDTH:
+        return head, body
+    half = -(-len(body) // 2)
+    left, right = body[:half], [*body[half:], [""] * len(head)][:half]
+    return [*head, "", *head], [[*one, "", *other] for one, other in zip(left, right, strict=True)]
+
+
+def cell(value):
+    """A value as one reads it."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def is_text(body, place):
+    """Whether a column holds words."""
+    return any(line[place][:1].isalpha() for line in body)

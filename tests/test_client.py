@@ -226,6 +226,33 @@ def test_what_cannot_be_sent_at_the_end_is_said(driven, stub, caplog):
     assert "could not be sent" in caplog.text
 
 
+def test_what_a_visitor_made_up_harms_nobody_else(driven, stub):
+    """A page takes assignments and names from cookies, which anybody can change."""
+    d = driven(delay=3600)
+    banners = d.client.experiment("banners", fallback="green")
+    made_up = ["x" * 201, "\ud800", "ü", ""]
+    assert [d.do(banners.report(token, 1)) for token in made_up] == [False] * 4
+    assert d.do(banners.report("t1", 1))
+    assert d.do(d.client.flush())
+    assert stub.rewards == {"t1": 1.0}
+    assert d.do(banners.assign("\ud800")).arm == "green"
+    assert d.do(banners.assign("ann")).arm == "blue"
+    with pytest.raises(ServiceError, match="no Unicode"):
+        d.do(d.client.experiment("banners").assign("\ud800"))
+    with pytest.raises(ArgumentError, match="assignment must be an Assignment or its text, got a int"):
+        d.do(banners.report(17, 1))
+
+
+def test_flush_keeps_its_time_when_the_service_hangs(driven, stub):
+    d = driven(delay=3600)
+    limits = []
+    send = d.client._send
+    d.client._send = lambda effect: limits.append(effect.timeout) or send(effect)
+    d.do(d.client.experiment("banners").report("t1", 1))
+    assert d.do(d.client.flush(0.5))
+    assert limits[0] <= 0.5
+
+
 # ---------------------------------------------------------------------- always-report
 
 

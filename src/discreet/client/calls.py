@@ -33,7 +33,10 @@ class Call(Generic[T]):
 
     def send(self, timeout: float) -> Send:
         """As one HTTP request."""
-        body = None if self.message is None else msgspec.json.encode(self.message)
+        try:
+            body = None if self.message is None else msgspec.json.encode(self.message)
+        except UnicodeEncodeError:  # half a letter, such as a broken cookie may hold
+            raise ServiceError("the request holds text that is no Unicode") from None
         return Send(self.method, self.path, timeout, self.query, body)
 
     def may_repeat(self, status: int) -> bool:

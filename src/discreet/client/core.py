@@ -28,6 +28,7 @@ from discreet.service.messages import (
 T = TypeVar("T")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0
+MOST_TOKEN = 200  # letters of an assignment
 DELIVERY = 10.0  # seconds for one batch of reports to be answered
 log = logging.getLogger("discreet.client")
 
@@ -60,14 +61,14 @@ class Core:
 
     # ------------------------------------------------------------------ one call
 
-    def ask(self, call: Call[T], patience: float | None = None) -> Steps[T]:
-        """Send a request until it is answered, or `patience` seconds are over; 0 means one try."""
+    def ask(self, call: Call[T], patience: float | None = None, timeout: float | None = None) -> Steps[T]:
+        """Send a request until it is answered, or `patience` seconds are over; 0 is one try, of `timeout` seconds."""
         end = self.clock() + (self.patience if patience is None else patience)
         tries = 0
         while True:
-            left = max(end - self.clock(), 0.0)
+            left = max(end - self.clock(), 0.01)
             try:
-                reply = yield call.send(min(self.timeout, left) or DELIVERY)
+                reply = yield call.send(timeout or min(self.timeout, left))
             except Unanswered as silence:
                 failure = UnreachableError(f"the service cannot be reached: {silence}")
                 if silence.arrived and not call.repeatable:
@@ -111,10 +112,10 @@ class Core:
     # ------------------------------------------------------------------ report
 
     def report(self, assignment: Assignment | str | None, reward: Any) -> Steps[bool]:
-        """Queue a reward; whether it is on its way. An assignment that does not learn needs none."""
+        """Queue a reward; whether it is on its way. What does not learn, or is no assignment at all, needs none."""
         value = finite(reward)
         token = assignment.assignment if isinstance(assignment, Assignment) else assignment
-        if token is None:
+        if token is None or not may_be_token(token):
             return False
         queued = self.outbox.add(token, value)
         if not queued and self.outbox.closed:
@@ -128,17 +129,15 @@ class Core:
 
     def _make_room(self, token: str, value: float) -> Steps[bool]:
         end = self.clock() + self.patience
-        while not self.outbox.add(token, value) and not self.outbox.closed:
+        while not (queued := self.outbox.add(token, value)) and not self.outbox.closed and self.clock() < end:
             try:
-                if not (yield from self.deliver()):
+                if not (yield from self.deliver(end - self.clock())):
                     yield Pause(FIRST_PAUSE)  # everything is on its way already
             except UnreachableError:
                 yield Pause(backoff(self._tries))
-            if self.clock() >= end:
-                return self.outbox.add(token, value)
-        return not self.outbox.closed
+        return queued
 
-    def deliver(self) -> Steps[bool]:
+    def deliver(self, within: float = DELIVERY) -> Steps[bool]:
         """Try once to send a batch; False if none waits."""
         batch = self.outbox.take()
         if not batch:
@@ -146,7 +145,7 @@ class Core:
         rewards = [BatchedReward(assignment=token, reward=value) for token, value in batch]
         call = Call("POST", "/v1/rewards:batch", Receipts, RewardBatch(rewards))
         try:
-            receipts = yield from self.ask(call, patience=0)
+            receipts = yield from self.ask(call, 0, min(DELIVERY, max(within, 0.1)))
         except UnreachableError:
             self._tries += 1
             self.outbox.put_back(batch)
@@ -184,7 +183,7 @@ class Core:
         end = self.clock() + (self.patience if patience is None else patience)
         while self.outbox.pending:
             try:
-                if not (yield from self.deliver()):
+                if not (yield from self.deliver(end - self.clock())):
                     yield Pause(0.01)  # the rest is on its way
             except UnreachableError:
                 pause = backoff(self._tries)
@@ -229,6 +228,15 @@ def backoff(tries: int) -> float:
 def without_service(unit: str | None, arm: str) -> Assignment:
     """What is shown when nobody can be asked: its reward is not needed."""
     return Assignment(unit=unit, arm=arm, assignment=None, epoch=None, learn=False, deadline=None)
+
+
+def may_be_token(token: Any) -> bool:
+    """Whether an assignment's text could be one. It may come from a visitor's cookie, and is sent along with others':
+    one that the service cannot even read would have the whole batch refused.
+    """
+    if not isinstance(token, str):
+        raise ArgumentError(f"assignment must be an Assignment or its text, got a {type(token).__name__}")
+    return 0 < len(token) <= MOST_TOKEN and token.isascii()
 
 
 def finite(reward: Any) -> float:

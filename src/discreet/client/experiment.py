@@ -103,7 +103,8 @@ class ExperimentOperations:
     def report(self, assignment: Assignment | str | None, reward: Any) -> Steps[bool]:
         """Queue the reward of an assignment; a background batch takes it to the service. The first one stands.
 
-        Gives whether it is on its way: not for an assignment that does not learn, nor when there is no room.
+        Gives whether it is on its way: not for an assignment that does not learn, for text that cannot be one, or when
+        there is no room.
         """
         return (yield from self._core.report(assignment, reward))
 

@@ -180,6 +180,17 @@ def test_a_forged_or_damaged_session_is_nobody(control):
     assert client.get("/").status_code == 200
 
 
+def test_an_address_that_is_not_there(control, admin):
+    asked = {"Accept": "text/html,*/*"}
+    page = admin.get("/nowhere", headers=asked)
+    assert page.status_code == 404
+    assert "There is no such page" in page.text
+    assert page.headers["content-security-policy"]
+    assert visitor(control).get("/nowhere", headers=asked).status_code == 404
+    for path, accept in (("/v1/nowhere", "text/html"), ("/nowhere", "application/json")):
+        assert admin.get(path, headers={"Accept": accept}).text == "Not Found"  # the application answers these
+
+
 def test_signing_out(control, admin):
     answer = post(admin, "/logout")
     assert "You are signed out" in answer.text

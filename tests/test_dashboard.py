@@ -428,7 +428,7 @@ def test_the_outlook_in_every_state(control):
     assert "All are assigned" in words("exp_churnrate")
     assert "any moment" in words("exp_churnrate", NOW + HOUR)
     assert "Paused" in words("exp_buttoncolour", state="paused")
-    assert "All are assigned" in words("exp_churnrate", state="paused")
+    assert "Paused" in words("exp_churnrate", state="paused")
     assert "handed in" in words("exp_buttoncolour", source="totals")
     epoch = msgspec.structs.replace(control.experiment("exp_buttoncolour").epoch, learns=False)
     assert "learns nothing" in words("exp_buttoncolour", epoch=epoch)
@@ -638,6 +638,7 @@ def test_a_new_rule_has_no_arms(control, admin):
         ("high", "0", "above the lowest"),
         ("default_reward", "2", "between the lowest and the highest"),
         ("window", "-1", "0 or more"),
+        ("window", "0", "no reward would be in time"),
         ("window", "999999999", "days or less"),
         ("description", "x" * 2001, "2,000 letters at most"),
     ],

@@ -165,6 +165,8 @@ def _arms(fields: Fields) -> list[str]:
 def _window(fields: Fields) -> float:
     unit = UNITS.get(fields.text("window_unit"), 1.0)
     seconds = fields.number("window", least=0) * unit
+    if seconds == 0 and fields.text("source") == "assignments":
+        fields.refuse("window", "It must be above 0, or no reward would be in time.")
     if seconds > LONGEST:
         fields.refuse("window", f"It must be {LONGEST // 86400} days or less.")
     return seconds

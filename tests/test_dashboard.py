@@ -438,9 +438,22 @@ def test_the_outlook_in_every_state(control):
 def test_reasons_when_the_policy_has_no_threshold_or_releases_nothing(control):
     epoch = control.epochs("exp_buttoncolour")[2]
     plain = msgspec.structs.replace(epoch, threshold=None)
-    assert eliminations([plain])[0].words == "green was dropped after epoch 3, 0.083 behind blue."
+    assert (
+        eliminations([plain])[0].words
+        == "green was 0.083 behind blue, more than noise and chance explain, after epoch 3."
+    )
+    close = msgspec.structs.replace(epoch, threshold=0.5)
+    assert eliminations([close])[0].words == "green was dropped after epoch 3, 0.083 behind blue."
     silent = msgspec.structs.replace(epoch, releases=[])
     assert eliminations([silent])[0].words == "green was dropped after epoch 3."
+
+
+def test_what_to_do_when_nothing_is_left_to_find_out(control, admin):
+    view, epochs = control._experiments["exp_buttoncolour"]
+    control._experiments[view.id] = (msgspec.structs.replace(view, settled=True, epoch=None), epochs[:-1])
+    text = admin.get(BUTTON).text
+    assert "Once you stop it" in text
+    assert "red could not be told from it" in text
 
 
 def test_headlines(control):

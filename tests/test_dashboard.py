@@ -180,6 +180,17 @@ def test_a_forged_or_damaged_session_is_nobody(control):
     assert client.get("/").status_code == 200
 
 
+def test_an_address_that_is_not_there(control, admin):
+    asked = {"Accept": "text/html,*/*"}
+    page = admin.get("/nowhere", headers=asked)
+    assert page.status_code == 404
+    assert "There is no such page" in page.text
+    assert page.headers["content-security-policy"]
+    assert visitor(control).get("/nowhere", headers=asked).status_code == 404
+    for path, accept in (("/v1/nowhere", "text/html"), ("/nowhere", "application/json")):
+        assert admin.get(path, headers={"Accept": accept}).text == "Not Found"  # the application answers these
+
+
 def test_signing_out(control, admin):
     answer = post(admin, "/logout")
     assert "You are signed out" in answer.text
@@ -417,7 +428,7 @@ def test_the_outlook_in_every_state(control):
     assert "All are assigned" in words("exp_churnrate")
     assert "any moment" in words("exp_churnrate", NOW + HOUR)
     assert "Paused" in words("exp_buttoncolour", state="paused")
-    assert "All are assigned" in words("exp_churnrate", state="paused")
+    assert "Paused" in words("exp_churnrate", state="paused")
     assert "handed in" in words("exp_buttoncolour", source="totals")
     epoch = msgspec.structs.replace(control.experiment("exp_buttoncolour").epoch, learns=False)
     assert "learns nothing" in words("exp_buttoncolour", epoch=epoch)
@@ -427,9 +438,22 @@ def test_the_outlook_in_every_state(control):
 def test_reasons_when_the_policy_has_no_threshold_or_releases_nothing(control):
     epoch = control.epochs("exp_buttoncolour")[2]
     plain = msgspec.structs.replace(epoch, threshold=None)
-    assert eliminations([plain])[0].words == "green was dropped after epoch 3, 0.083 behind blue."
+    assert (
+        eliminations([plain])[0].words
+        == "green was 0.083 behind blue, more than noise and chance explain, after epoch 3."
+    )
+    close = msgspec.structs.replace(epoch, threshold=0.5)
+    assert eliminations([close])[0].words == "green was dropped after epoch 3, 0.083 behind blue."
     silent = msgspec.structs.replace(epoch, releases=[])
     assert eliminations([silent])[0].words == "green was dropped after epoch 3."
+
+
+def test_what_to_do_when_nothing_is_left_to_find_out(control, admin):
+    view, epochs = control._experiments["exp_buttoncolour"]
+    control._experiments[view.id] = (msgspec.structs.replace(view, settled=True, epoch=None), epochs[:-1])
+    text = admin.get(BUTTON).text
+    assert "Once you stop it" in text
+    assert "red could not be told from it" in text
 
 
 def test_headlines(control):
@@ -627,6 +651,7 @@ def test_a_new_rule_has_no_arms(control, admin):
         ("high", "0", "above the lowest"),
         ("default_reward", "2", "between the lowest and the highest"),
         ("window", "-1", "0 or more"),
+        ("window", "0", "no reward would be in time"),
         ("window", "999999999", "days or less"),
         ("description", "x" * 2001, "2,000 letters at most"),
     ],

@@ -66,6 +66,15 @@ def chance(probability: float) -> str:
     return "less than 0.00001" if probability < 1e-5 else figure(probability, 2)
 
 
+def short(epsilon: object) -> str:
+    """An exact epsilon in few digits; pages have the whole of it in a title.
+
+    >>> short("0.703703703703"), short("10"), short("0.0625")
+    ('0.7037', '10', '0.0625')
+    """
+    return figure(float(str(epsilon)), 4)
+
+
 def factor(epsilon: str) -> str:
     """What epsilon means: how many times as likely one person can make anything that is shown.
 

@@ -22,11 +22,10 @@ with warnings.catch_warnings():
 
 from discreet.service import dashboard  # noqa: E402
 from discreet.service.dashboard import rendering, sessions  # noqa: E402
-from discreet.service.dashboard.balance import balance, chi_squared_tail  # noqa: E402
 from discreet.service.dashboard.chart import chart  # noqa: E402
 from discreet.service.dashboard.progress import progress  # noqa: E402
 from discreet.service.dashboard.verdicts import eliminations, headline  # noqa: E402
-from discreet.service.messages import ArmView, KeyView  # noqa: E402
+from discreet.service.messages import KeyView  # noqa: E402
 from tests.fake_control import ADMIN, ANALYST, DAY, GUEST, HOUR, NASTY, NOW, PROGRAM, FakeControl  # noqa: E402
 
 BUTTON = "/experiments/exp_buttoncolour"
@@ -507,37 +506,6 @@ def test_pages_show_no_number_that_is_not_public(control, admin):
     words = " ".join(re.sub(r"<[^>]+>", " ", admin.get(path).text) for path in READABLE).lower()
     for forbidden in ("response rate", "responses", "conversions", "rewards so far", "answered so far"):
         assert forbidden not in words
-
-
-def test_the_sample_ratio_check(control, admin):
-    view, epochs = control.experiment("exp_buttoncolour"), control.epochs("exp_buttoncolour")
-    good = balance(view, epochs)
-    assert good.p_value > 0.99
-    assert not good.alarming
-    arms = [msgspec.structs.replace(arm, assigned=arm.assigned - 900 * (arm.name == "red")) for arm in view.arms]
-    bad = balance(msgspec.structs.replace(view, arms=arms), epochs)
-    assert bad.alarming
-    control._experiments[view.id] = (msgspec.structs.replace(view, arms=arms), epochs)
-    alarm = admin.get(BUTTON).text
-    assert "do not trust the comparison" in alarm
-    assert "with a probability of less than 0.00001" in alarm
-    assert balance(control.experiment("exp_churnrate"), control.epochs("exp_churnrate")) is None
-    assert balance(control.experiment("exp_remindertext"), []) is None
-    few = [ArmView(arm, True, 2, None, None, None) for arm in ("morning", "evening")]
-    small = [
-        msgspec.structs.replace(
-            control.epochs("exp_remindertime")[0], state="closed", planned={"morning": 2, "evening": 2}
-        )
-    ]
-    assert balance(msgspec.structs.replace(view, arms=few), small).p_value is None
-    assert balance(view, epochs[-1:]) is None  # an open epoch is not over
-
-
-@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 30, 99])
-def test_the_chi_squared_tail(freedom):
-    stats = pytest.importorskip("scipy.stats")
-    for statistic in (0.1, 1.0, freedom, 3.0 * freedom, 200.0):
-        assert chi_squared_tail(statistic, freedom) == pytest.approx(stats.chi2.sf(statistic, freedom), rel=1e-9)
 
 
 def test_a_life_of_an_experiment_by_buttons(control, admin):

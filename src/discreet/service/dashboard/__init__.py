@@ -6,7 +6,7 @@
     entrance, experiments, ledger, planner, keys
                                      the pages
     experiment_form, fields          what people type
-    progress, verdicts, balance, chart
+    progress, verdicts, chart
                                      what follows from what was released and planned
 
 Pages show what was released, what was planned, who was assigned, and what follows from these: nothing else. They work

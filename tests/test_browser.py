@@ -274,6 +274,67 @@ def test_a_new_experiment_by_keyboard_alone(signed_in, site):
     assert [arm.name for arm in site.control.experiment("exp_bykeyboard").arms] == ["blue", "red"]
 
 
+def answer(program, experiment, people):
+    """A program that assigns people and reports what they did: blue is better."""
+    asked = {"units": [f"person {number}" for number in people]}
+    given = program.post(f"/v1/experiments/{experiment}/assignments", json=asked).json()["assignments"]
+    rewards = [
+        {"assignment": one["assignment"], "reward": 1.0 if one["arm"] == "blue" else 0.0}
+        for one in given
+        if one["learn"]
+    ]
+    if rewards:
+        assert program.post("/v1/rewards:batch", json={"rewards": rewards}).is_success
+
+
+def test_an_experiment_from_its_form_to_its_answer_on_the_real_service(browser, tmp_path):
+    httpx = pytest.importorskip("httpx")
+    from tests import live_service
+
+    complaints = []
+    with live_service.running(tmp_path / "service.db") as live:
+        context = browser.new_context(base_url=live.address)
+        context.set_default_timeout(20_000)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto("/")
+        page.get_by_label("Your key").fill(live.key)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("heading", name="No experiment yet").wait_for()
+        page.get_by_role("link", name="New experiment").click()
+        page.get_by_label("Name", exact=True).fill("colours")
+        page.get_by_label("Arms").fill("blue\nred")
+        page.get_by_label("How long a reward may take").fill("1")
+        page.get_by_label("Unit of the time").select_option("seconds")
+        page.get_by_role("button", name="Save the draft").click()
+        page.get_by_text("Start…").click()
+        page.get_by_role("button", name="Start it").click()
+        page.get_by_role("heading", name="What next?").wait_for()
+        experiment = page.url.rpartition("/")[2]
+        page.goto("/keys")
+        page.get_by_label("For", exact=True).fill("shop")
+        page.get_by_label("assign").check()
+        page.get_by_label("report").check()
+        page.get_by_role("button", name="Make the key").click()
+        key = page.locator("#made-key").input_value()
+        page.goto(f"/experiments/{experiment}")
+        with httpx.Client(base_url=live.address, headers={"Authorization": f"Bearer {key}"}) as program:
+            for start in range(0, 20_000, 500):
+                answer(program, experiment, range(start, start + 500))
+                if page.locator(".plot canvas").count() and page.get_by_text("blue is the best arm").count():
+                    break
+                time.sleep(0.5)
+        page.get_by_text("blue is the best arm").wait_for()
+        page.get_by_text("red was").first.wait_for()
+        page.locator(".plot canvas").wait_for()
+        for path in ("/", "/ledger", "/keys", f"/experiments/{experiment}"):
+            page.goto(path)
+            assert page.get_by_role("heading", level=1).count() == 1
+        context.close()
+    assert complaints == []
+
+
 def test_start_asks_first(signed_in, site):
     page = signed_in()
     page.goto("/experiments/exp_remindertext")

@@ -57,7 +57,7 @@ class NewExperiment(Request):
     high: float = 1.0
     default_reward: float | None = None
     """What a reward that never comes counts as: `low` if nothing is said."""
-    window: Annotated[float, Meta(ge=0, le=10_000_000)] = 3600.0
+    window: Annotated[float, Meta(gt=0, le=10_000_000)] = 3600.0
     """Seconds from an assignment until its reward must be in."""
     privacy_unit: PrivacyUnit = "person"
     contribution: Contribution | None = None

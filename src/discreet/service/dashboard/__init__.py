@@ -6,7 +6,7 @@
     entrance, experiments, ledger, planner, keys
                                      the pages
     experiment_form, fields          what people type
-    progress, verdicts, balance, chart
+    progress, verdicts, chart
                                      what follows from what was released and planned
 
 Pages show what was released, what was planned, who was assigned, and what follows from these: nothing else. They work
@@ -15,9 +15,13 @@ without scripts; htmx refreshes parts of them and uPlot draws, both from files o
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Match, Mount, Route
+from starlette.types import Scope
 
 from discreet.service.dashboard import entrance, experiments, keys, ledger, planner
 from discreet.service.dashboard.guarding import Audience, Guard, Page
@@ -51,13 +55,26 @@ PAGES: list[tuple[str, str, Page, Audience]] = [
 def routes(control: Control, secure: bool) -> list[BaseRoute]:
     """The dashboard's routes, to be mounted at `/`. With `secure`, cookies are only sent over TLS."""
     pages: list[BaseRoute] = [
-        _route(method, path, Guard(control, secure, show, audience)) for method, path, show, audience in PAGES
+        Route(path, _endpoint(Guard(control, secure, show, audience)), methods=[method])
+        for method, path, show, audience in PAGES
     ]
-    return [*pages, Mount("/static", Static(directory=STATIC))]
+    lost = Lost("/{path:path}", _endpoint(Guard(control, secure, entrance.lose, "anybody")))
+    return [*pages, Mount("/static", Static(directory=STATIC)), lost]
 
 
-def _route(method: str, path: str, guard: Guard) -> Route:
+class Lost(Route):
+    """The page for people who typed an address that is not there; programs and the API get their own answer."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Only browsers that look for a page."""
+        wanted = Headers(scope=scope).get("accept", "") if scope["type"] == "http" else ""
+        if "text/html" not in wanted or scope["path"].startswith("/v1/"):
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
+def _endpoint(guard: Guard) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:  # a route takes an object for an application of its own
         return await guard(request)
 
-    return Route(path, endpoint, methods=[method], name=f"{method} {path}")
+    return endpoint

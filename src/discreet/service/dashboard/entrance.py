@@ -1,14 +1,18 @@
-"""Signing in and out. A pasted key is looked at once and not kept: the session remembers its id."""
+"""Signing in and out, and pages that are not there.
+
+A pasted key is looked at once and not kept: the session remembers its id.
+"""
 
 from __future__ import annotations
 
 from starlette.responses import Response
 
 from discreet.service.dashboard import sessions
-from discreet.service.dashboard.guarding import check_token, local, moved
+from discreet.service.dashboard.guarding import check_token, local, moved, refusal
 from discreet.service.dashboard.rendering import page
 from discreet.service.dashboard.visits import Visit, may_read
 from discreet.service.dashboard.wording import listed
+from discreet.service.problems import ServiceProblem
 
 UNKNOWN = "This key is unknown, has expired or was revoked. Check that all of it was copied."
 
@@ -47,6 +51,13 @@ def sign_out(visit: Visit) -> Response:
         sessions.cookie_name(visit.secure), path="/", secure=visit.secure, httponly=True, samesite="strict"
     )
     return response
+
+
+def lose(visit: Visit) -> Response:
+    """Say that there is no such page."""
+    return refusal(
+        visit, ServiceProblem(404, "There is no such page", "Nothing is at this address; it may be mistyped.")
+    )
 
 
 def _form(visit: Visit, error: str = "", status: int = 200) -> Response:

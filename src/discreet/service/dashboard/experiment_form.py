@@ -24,6 +24,7 @@ UNITS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
 LONGEST = 10_000_000
 FIRST_CHOICES = ("dp-bai-sharp-person", "dp-se-sharp-person", "dp-bai-sharp", "dp-se-sharp", "dp-chernoff-imed")
 ELSEWHERE = frozenset({"arms", "epsilon", "low", "high", "noise", "range"})  # these have fields of their own
+PROMISES = ("alpha", "beta")  # what the answer is good for
 USUAL = {"beta": "0.05", "alpha": "0.1", "horizon": "1000000"}
 MEANINGS = {
     "beta": "How often the answer may be wrong: 0.05 means at most 1 time in 20.",
@@ -86,19 +87,20 @@ def find(algorithms: Sequence[AlgorithmView], name: str) -> AlgorithmView | None
 
 
 def option_names(algorithm: AlgorithmView) -> tuple[list[str], list[str]]:
-    """The options to fill in, and those that may be left as they are."""
-    needed = [name for name in algorithm.required if name not in ELSEWHERE]
-    other = [name for name in algorithm.options if name not in ELSEWHERE and name not in needed]
-    return needed, other
+    """The options that everybody should look at, and those that may be left as they are."""
+    names = dict.fromkeys((*algorithm.required, *algorithm.options))
+    known = [name for name in names if name not in ELSEWHERE]
+    first = [name for name in known if name in algorithm.required or name in PROMISES]
+    return first, [name for name in known if name not in first]
 
 
 def option_values(algorithm: AlgorithmView | None) -> dict[str, str]:
     """What an algorithm's options are filled with at first."""
     if algorithm is None:
         return {}
-    needed, other = option_names(algorithm)
-    values = {f"option.{name}": _as_text(algorithm.options.get(name)) for name in (*needed, *other)}
-    return {name: text or (USUAL.get(name[7:], "") if name[7:] in needed else "") for name, text in values.items()}
+    first, other = option_names(algorithm)
+    usual = {name: USUAL.get(name, "") for name in first}
+    return {f"option.{name}": _as_text(algorithm.options.get(name)) or usual.get(name, "") for name in (*first, *other)}
 
 
 def read(fields: Fields, algorithms: Sequence[AlgorithmView]) -> NewExperiment | None:
@@ -163,6 +165,8 @@ def _arms(fields: Fields) -> list[str]:
 def _window(fields: Fields) -> float:
     unit = UNITS.get(fields.text("window_unit"), 1.0)
     seconds = fields.number("window", least=0) * unit
+    if seconds == 0 and fields.text("source") == "assignments":
+        fields.refuse("window", "It must be above 0, or no reward would be in time.")
     if seconds > LONGEST:
         fields.refuse("window", f"It must be {LONGEST // 86400} days or less.")
     return seconds
@@ -191,12 +195,11 @@ def _one_of(fields: Fields, name: str, *choices: str) -> str:
 
 
 def _options(fields: Fields, algorithm: AlgorithmView) -> dict[str, Any]:
-    needed, other = option_names(algorithm)
     options: dict[str, Any] = {}
-    for name in (*needed, *other):
+    for name in (name for part in option_names(algorithm) for name in part):
         text = fields.text(f"option.{name}")
         default = algorithm.options.get(name)
-        if not text and name in needed:
+        if not text and name in algorithm.required:
             fields.refuse(f"option.{name}", f"{algorithm.name} needs it.")
         elif text and text != _as_text(default):
             options[name] = _value(fields, name, text, default)
@@ -222,6 +225,6 @@ def _as_text(value: object) -> str:
 
 def shown_options(fields: Fields, algorithm: AlgorithmView | None) -> Mapping[str, Any]:
     """What the part of the form about options needs."""
-    needed, other = option_names(algorithm) if algorithm is not None else ([], [])
+    first, other = option_names(algorithm) if algorithm is not None else ([], [])
     wrong = any(f"option.{name}" in fields.errors for name in other)
-    return {"algorithm": algorithm, "needed": needed, "other": other, "other_wrong": wrong, "meanings": MEANINGS}
+    return {"algorithm": algorithm, "first": first, "other": other, "other_wrong": wrong, "meanings": MEANINGS}

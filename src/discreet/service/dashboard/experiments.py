@@ -9,7 +9,6 @@ from urllib.parse import quote, urlencode
 from starlette.responses import Response
 
 from discreet.service.dashboard import experiment_form as form
-from discreet.service.dashboard.balance import balance
 from discreet.service.dashboard.chart import MOST, chart, hue, recent
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.guarding import moved
@@ -109,7 +108,6 @@ def _live(visit: Visit, view: ExperimentView) -> str:
         hidden=max(0, len(epochs) - MOST),
         chart=chart(view, epochs),
         gone=eliminations(epochs),
-        balance=balance(view, epochs),
         hue=hue,
         planner=_planner_address(view, visit.now),
     )

@@ -29,8 +29,9 @@ def show(visit: Visit) -> Response:
     asked = {name: visit.query[name].strip() for name in FIRST if name in visit.query}
     fields = Fields(FIRST | asked)
     plan = _plan(visit, fields) if asked else None
-    names = [algorithm.name for algorithm in visit.control.algorithms() if algorithm.kind == "policy"]
-    policies = [("", "The recommended one"), *((name, name) for name in names)]
+    # A plan is for a beta, so only policies that have one can be planned.
+    known = [each for each in visit.control.algorithms() if each.kind == "policy" and "beta" in each.options]
+    policies = [("", "The recommended one"), *((each.name, each.name) for each in known)]
     return page(
         visit, "planner.html", 422 if fields.errors else 200, fields=fields, plan=plan, policies=policies, units=UNITS
     )

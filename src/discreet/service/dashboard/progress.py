@@ -51,10 +51,10 @@ def _outlook(view: ExperimentView, epoch: EpochView, now: float) -> tuple[float 
         return None, "This epoch learns nothing: it takes no rewards and releases nothing."
     if view.source == "totals":
         return None, "It closes when its totals are handed in."
+    if view.state == "paused":
+        return None, "Paused: nobody is assigned and nothing closes until it goes on."
     if epoch.full_at is not None:
         return _waiting(epoch, epoch.full_at + view.window, now)
-    if view.state == "paused":
-        return None, "Paused: nobody is assigned, and an epoch that is not full does not close."
     left = max(0, epoch.quota - epoch.dealt)
     rate = per_second(epoch, now)
     if rate is None:

@@ -46,7 +46,7 @@ DONE = {
 }
 
 WORDS = (
-    *(wording.whole, wording.figure, wording.fixed, wording.within, wording.chance, wording.factor),
+    *(wording.whole, wording.figure, wording.fixed, wording.within, wording.factor, wording.short),
     *(wording.span, wording.since, wording.exact, wording.machine, wording.listed, wording.sentence),
 )
 

@@ -42,7 +42,9 @@ def _why(arm: str, epoch: EpochView) -> str:
     if own is None or best is None or best is own:
         return f"{arm} was dropped {after}."
     gap = best.mean - own.mean
-    if epoch.threshold is None or gap <= epoch.threshold:
+    if epoch.threshold is None:
+        return f"{arm} was {figure(gap, 2)} behind {best.arm}, more than noise and chance explain, {after}."
+    if gap <= epoch.threshold:
         return f"{arm} was dropped {after}, {figure(gap, 2)} behind {best.arm}."
     behind, threshold = apart(gap, epoch.threshold)
     return f"{arm} was {behind} behind {best.arm}, more than the threshold {threshold}, {after}."

@@ -55,15 +55,13 @@ def within(mean: float, radius: float | None) -> str:
     return f"{fixed(mean, decimals)} ± {fixed(radius, decimals)}"
 
 
-def chance(probability: float) -> str:
-    """A probability as far as it is worth telling.
+def short(epsilon: object) -> str:
+    """An exact epsilon in few digits; pages have the whole of it in a title.
 
-    >>> chance(1.0), chance(0.2345), chance(1e-30)
-    ('more than 0.99', '0.23', 'less than 0.00001')
+    >>> short("0.703703703703"), short("10"), short("0.0625")
+    ('0.7037', '10', '0.0625')
     """
-    if probability > 0.99:
-        return "more than 0.99"
-    return "less than 0.00001" if probability < 1e-5 else figure(probability, 2)
+    return figure(float(str(epsilon)), 4)
 
 
 def factor(epsilon: str) -> str:

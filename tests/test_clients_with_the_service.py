@@ -219,9 +219,7 @@ def test_a_lost_answer_to_totals_is_looked_up(live, client):
 def test_a_mean_from_a_log_without_arms(client):
     client.create_population("mean", 10)
     options = {"alpha": 0.5, "beta": 0.1}
-    client.create(
-        "mean", epsilon=2, rule="dp-nas-released", options=options, source="totals", window=0, population="mean"
-    )
+    client.create("mean", epsilon=2, rule="dp-nas-released", options=options, source="totals", population="mean")
     mean, epoch, until, people = client.experiment("mean"), 1, None, []
     mean.start()
     while not mean.view().settled and epoch < 30:

@@ -3,6 +3,10 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.service_tools import clock, file, server, store, url, world
+
+__all__ = ["clock", "file", "server", "store", "url", "width", "world"]
+
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("suite"), derandomize=True)  # a red run there means a change
 settings.load_profile("ci" if os.environ.get("CI") else "suite")

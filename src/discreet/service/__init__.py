@@ -6,6 +6,7 @@
     schema, migrations, store   where it is kept: SQLite or PostgreSQL
     traffic, writer             the hot path: assign and report, many requests in one transaction
     closing, journal            an epoch's end: one transaction, one draw, one release
+    restoring                   after a restore from a backup
     budget, keys                what populations may lose, and who may do what
     views, planning             what anybody with a key may see, and how long it will take
     api, openapi, dashboard     faces

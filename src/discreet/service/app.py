@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -24,7 +26,7 @@ from discreet.service.control import Control
 from discreet.service.journal import Journal
 from discreet.service.messages import Problem
 from discreet.service.metrics import Metrics
-from discreet.service.problems import ServiceProblem
+from discreet.service.problems import ServiceProblem, not_found
 from discreet.service.store import SQLiteStore, Store
 from discreet.service.writer import Writer
 
@@ -38,6 +40,7 @@ class Closer:
 
     def __init__(self, store: Store, metrics: Metrics, journal: Journal | None, tick: float = TICK) -> None:
         self._store, self._metrics, self._journal, self._tick = store, metrics, journal, tick
+        self._forgotten = False  # nor is it known what the process before this one has left
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="discreet-closer", daemon=True)
 
@@ -59,21 +62,24 @@ class Closer:
 
     def look(self) -> int:
         """Close what is ripe; gives how many epochs that were."""
-        closed = 0
-        for experiment in closing.ripe(self._store):
-            try:
-                closed += closing.close_if_ripe(self._store, experiment) is not None
-                self._metrics.closed()
-            except Exception as error:  # one experiment's trouble is not another's
-                self._metrics.closed(failed=True)
-                log.error("closing an epoch failed: %s", type(error).__name__)
-        if closed and self._journal is not None:
+        closed = sum(self._close(experiment) for experiment in closing.ripe(self._store))
+        if self._journal is not None:  # also for epochs that somebody else has closed
             self._journal.catch_up(self._store)
-        scrubbed = False
         while closing.scrub(self._store) and not self._stopped.is_set():
-            scrubbed = True
-        if (closed or scrubbed) and isinstance(self._store, SQLiteStore):
-            self._store.forget()
+            self._forgotten = False
+        if not self._forgotten and isinstance(self._store, SQLiteStore):
+            self._forgotten = self._store.forget()
+        return closed
+
+    def _close(self, experiment: int) -> bool:
+        try:
+            closed = closing.close_if_ripe(self._store, experiment) is not None
+        except Exception as error:  # one experiment's trouble is not another's
+            self._metrics.closed(failed=True)
+            log.error("closing an epoch failed: %s", type(error).__name__)
+            return False
+        if closed:
+            self._metrics.closed()
         return closed
 
 
@@ -104,13 +110,20 @@ def make_app(
         Route("/client.js", _client),
         *dashboard.routes(control, secure=secure),
     ]
-    handlers: dict[Any, Callable[[Request, Any], Response]] = {ServiceProblem: _problem, HTTPException: _http_problem}
+    handlers: dict[Any, Callable[[Request, Any], Response]] = {
+        ServiceProblem: _problem,
+        HTTPException: _http_problem,
+        OperationalError: _unavailable,
+        InterfaceError: _unavailable,
+        NoConnectionLeft: _unavailable,
+        Exception: _unforeseen,
+    }
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     return Watched(app, metrics)
 
 
 class Watched:
-    """Around everything: times and counts requests, sets headers, and turns what nobody foresaw into a plain 500."""
+    """Around everything: times and counts requests, sets headers, and logs what nobody foresaw."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
@@ -129,13 +142,12 @@ class Watched:
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
+        # no name has a zero byte, and PostgreSQL refuses to look for one
+        work = problem_response(not_found("such page")) if "\0" in scope["path"] else self._app
         try:
-            await self._app(scope, receive, watch)
+            await work(scope, receive, watch)
         except Exception as error:  # its text could hold a reward, so only its kind is logged
             log.error("%s failed: %s", scope["method"], type(error).__name__)
-            if not status:
-                said = problem_response(ServiceProblem(500, "internal error", "something is wrong here; it is logged"))
-                await said(scope, receive, watch)
         finally:
             self._metrics.answered(status or 500, time.perf_counter() - began)
 
@@ -161,6 +173,16 @@ def _http_problem(_: Request, error: Any) -> Response:
     response = problem_response(ServiceProblem(error.status_code, error.detail.lower(), error.detail))
     response.headers.update(error.headers or {})
     return response
+
+
+def _unavailable(request: Request, error: Any) -> Response:
+    """The database is gone, full, or has no connection left: it may be back in a moment."""
+    log.error("%s failed: %s", request.method, type(error).__name__)
+    return problem_response(ServiceProblem(503, "unavailable", "the database does not answer; try again"))
+
+
+def _unforeseen(_: Request, __: Any) -> Response:
+    return problem_response(ServiceProblem(500, "internal error", "something is wrong here; it is logged"))
 
 
 async def _client(_: Request) -> Response:

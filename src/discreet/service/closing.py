@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -100,6 +101,7 @@ def open_next(connection: Connection, row: Row[Any], course: Course, now: float)
             experiment=row.id,
             number=(last or 0) + 1,
             state="open",
+            mark=secrets.randbelow(2**31),
             plan=json.dumps(plan.by_arm),
             quota=plan.size,
             dealt=0,
@@ -152,7 +154,7 @@ def spend(connection: Connection, row: Row[Any], course: str) -> None:
     """Write down where the algorithm stands and what all closed and burnt epochs have cost."""
     query = select(EPOCH.c.epsilon).where(EPOCH.c.experiment == row.id, EPOCH.c.state.in_(("closed", "burnt")))
     paid = [Fraction(epsilon) for epsilon in connection.execute(query).scalars()]
-    cost = as_stored(described(row).cost(paid))
+    cost = as_stored(described(row).cost(paid, Fraction(row.epsilon)))
     connection.execute(update(EXPERIMENT).where(EXPERIMENT.c.id == row.id).values(course=course, spent=cost))
 
 

@@ -10,7 +10,6 @@ import secrets
 import threading
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -19,7 +18,6 @@ from sqlalchemy.exc import IntegrityError
 
 from discreet.service import budget, closing, experiments, keys, planning, records, schema, views
 from discreet.service.amounts import amount, as_stored
-from discreet.service.course import resume
 from discreet.service.messages import (
     AlgorithmView,
     EpochView,
@@ -377,43 +375,6 @@ def stop(store: Store, connection: Connection, row: Row[Any], now: float) -> Non
         budget.hold(store, connection, row.population)
         budget.write(connection, row.population, "refund", unspent, now, experiment=row.uid)
     connection.execute(update(TABLE).where(TABLE.c.id == row.id).values(state="stopped", ended_at=now))
-
-
-def burn_open_epochs(store: Store) -> list[tuple[str, int]]:
-    """After a restore from a backup: no open epoch may be closed, since its release may be out in the world already.
-
-    Each is written down as spent and a new one takes its place, with other people's rewards. Where a person may be in
-    every epoch, that costs more than was promised, so it is charged; an experiment whose population cannot pay is
-    stopped. Gives what was burnt.
-    """
-    with store.reading() as connection:
-        query = select(schema.epoch.c.experiment).where(schema.epoch.c.state == "open")
-        ids = sorted(set(connection.execute(query).scalars()))
-    burnt = [store.write(partial(_burn, store, experiment=one)) for one in ids]
-    return [one for one in burnt if one is not None]
-
-
-def _burn(store: Store, connection: Connection, experiment: int) -> tuple[str, int] | None:
-    row, epoch = closing.hold(store, connection, experiment)
-    if epoch is None:
-        return None
-    table, now, description = schema.epoch, store.now(connection), records.described(row)
-    closing.wipe(connection, row.id, epoch.number)
-    here = (table.c.experiment == row.id, table.c.number == epoch.number)
-    connection.execute(update(table).where(*here).values(state="burnt", closed_at=now))
-    closing.spend(connection, row, row.course)
-    extra = Fraction(epoch.epsilon) if description.request.contribution == "each-epoch" else Fraction(0)
-    affordable = budget.burn(
-        store, connection, row.population, experiment=row.uid, epoch=epoch.number, extra=extra, now=now
-    )
-    promised = as_stored(Fraction(row.epsilon) + extra)
-    connection.execute(update(TABLE).where(TABLE.c.id == row.id).values(epsilon=promised))
-    row = records.find(connection, row.uid)
-    if affordable:
-        closing.open_next(connection, row, resume(description.kind, json.loads(row.course)), now)
-    else:
-        stop(store, connection, row, now)
-    return row.uid, epoch.number
 
 
 def _content(description: experiments.Description) -> dict[str, Any]:

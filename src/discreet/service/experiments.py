@@ -84,11 +84,15 @@ class Description:
         """
         return self.epsilon * Fraction(epsilon) / Fraction(self.options["epsilon"])
 
-    def cost(self, epochs: list[Fraction]) -> Fraction:
-        """What epochs of these epsilons have cost a unit of privacy that was in as many of them as it may be."""
-        return (
-            sum(epochs, Fraction(0)) if self.request.contribution == "each-epoch" else max(epochs, default=Fraction(0))
-        )
+    def cost(self, epochs: list[Fraction], promised: Fraction) -> Fraction:
+        """What epochs of these epsilons have cost a unit of privacy that was in as many of them as it may be.
+
+        What is promised by now is more than at first where backups were restored. Whoever may be in every epoch has
+        paid that in the burnt ones; whoever may be in one has paid it on top.
+        """
+        if self.request.contribution == "each-epoch":
+            return sum(epochs, Fraction(0))
+        return max(epochs, default=Fraction(0)) + promised - self.epsilon
 
     def label(self) -> PrivacyLabel:
         """What is promised, in words."""

@@ -2,7 +2,7 @@
 
 A backup is older than what was released since. Restored, its open epochs would be closed again with new noise, and two
 noisy totals of the same rewards tell more than one. The journal only grows, beside the database and not in it; a server
-compares the two when it starts, and burns all open epochs if the database lies behind.
+compares the two when it starts, and burns all open epochs if the database lies behind (`restoring`).
 """
 
 from __future__ import annotations
@@ -11,13 +11,30 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from discreet.service import schema
 from discreet.service.store import Store
 
-Line = tuple[str, int, str]
+SETTLED = "journal settled"
+"""The setting that says how many lines were there when the database was last restored: they have been paid for."""
+
+
+class Line(NamedTuple):
+    """A closed epoch, a digest of its releases, and what its experiment may cost whom."""
+
+    experiment: str
+    epoch: int
+    digest: str
+    population: str
+    promised: str
+
+    @property
+    def release(self) -> tuple[str, int, str]:
+        """What stays the same for ever."""
+        return self[:3]
 
 
 class Journal:
@@ -25,7 +42,8 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._written = set(self.lines())
+        self._written = {line.release for line in self.lines()}
+        self._seen = 0  # releases, which never get fewer
 
     def lines(self) -> list[Line]:
         """All lines; one that a crash cut short counts as not written."""
@@ -34,56 +52,61 @@ class Journal:
         found = []
         for text in self.path.read_text().splitlines():
             try:
-                experiment, epoch, digest = json.loads(text)
-            except ValueError:
+                found.append(Line(*json.loads(text)))
+            except (ValueError, TypeError):
                 continue
-            found.append((experiment, epoch, digest))
         return found
 
     def catch_up(self, store: Store) -> None:
         """Write down all closed epochs that are not in it yet."""
         with store.reading() as connection:
-            missing = [line for line in closed_epochs(connection) if line not in self._written]
-        if not missing:
-            return
-        with os.fdopen(os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as file:
-            for line in missing:
-                file.write(f"\n{json.dumps(line)}")
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        self._written.update(missing)
+            released = connection.execute(select(func.count()).select_from(schema.release)).scalar_one()
+            if released == self._seen:
+                return
+            missing = [line for line in closed_epochs(connection) if line.release not in self._written]
+        if missing:
+            self._append(missing)
+        self._written.update(line.release for line in missing)
+        self._seen = released
+
+    def _append(self, missing: list[Line]) -> None:
+        """Whole lines in one go, since several processes may write; a line that a crash cut short ends before them."""
+        text = "".join(f"\n{json.dumps(line)}" for line in missing) + "\n"
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            left = text.encode()
+            while left:
+                left = left[os.write(handle, left) :]
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def missing(self, connection: Connection) -> list[Line]:
+        """What was released and is not in the database, which therefore comes from a backup."""
+        known = {line.release for line in closed_epochs(connection)}
+        query = select(schema.setting.c.value).where(schema.setting.c.name == SETTLED)
+        settled = int(connection.execute(query).scalar() or 0)
+        return [line for line in self.lines()[settled:] if line.release not in known]
 
     def is_ahead(self, store: Store) -> bool:
-        """Whether something was released that the database does not know: it comes from a backup."""
+        """Whether something was released that the database does not know."""
         with store.reading() as connection:
-            known = set(closed_epochs(connection))
-            burnt = set(_burnt(connection))
-            experiments = set(connection.execute(select(schema.experiment.c.uid)).scalars())
-        return any(
-            line not in known and line[0] in experiments and (line[0], line[1]) not in burnt for line in self.lines()
-        )
+            return bool(self.missing(connection))
 
 
 def closed_epochs(connection: Connection) -> list[Line]:
     """Every closed epoch with a digest of what it released."""
-    table = schema.release
+    table, experiment = schema.release, schema.experiment
+    about = (experiment.c.uid, experiment.c.population, experiment.c.epsilon)
     query = (
-        select(schema.experiment.c.uid, table.c.epoch, table.c.digest)
-        .join(schema.experiment, schema.experiment.c.id == table.c.experiment)
+        select(table.c.epoch, table.c.digest, *about)
+        .join(experiment, experiment.c.id == table.c.experiment)
         .order_by(table.c.experiment, table.c.epoch, table.c.what, table.c.arm)
     )
-    digests: dict[tuple[str, int], list[str]] = {}
-    for uid, epoch, digest in connection.execute(query):
-        digests.setdefault((uid, epoch), []).append(digest)
-    return [(uid, epoch, hashlib.sha256("".join(all_).encode()).hexdigest()) for (uid, epoch), all_ in digests.items()]
-
-
-def _burnt(connection: Connection) -> list[tuple[str, int]]:
-    table = schema.epoch
-    query = (
-        select(schema.experiment.c.uid, table.c.number)
-        .join(schema.experiment, schema.experiment.c.id == table.c.experiment)
-        .where(table.c.state.in_(("burnt", "discarded")))
-    )
-    return [(uid, number) for uid, number in connection.execute(query)]
+    digests: dict[tuple[str, int, str, str], list[str]] = {}
+    for epoch, digest, uid, population, promised in connection.execute(query):
+        digests.setdefault((uid, epoch, population, promised), []).append(digest)
+    return [
+        Line(uid, epoch, hashlib.sha256("".join(all_).encode()).hexdigest(), population, promised)
+        for (uid, epoch, population, promised), all_ in digests.items()
+    ]

@@ -13,11 +13,14 @@ MOST_UNITS = 1000
 MOST_REWARDS = 10_000
 MOST_ARMS = 100
 
-Name = Annotated[str, Meta(min_length=1, max_length=200)]
-Slug = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$", description="lower-case letters, digits and dashes")]
+_END = r"$(?!\n)"  # in Python's patterns a `$` alone lets a line's end pass
+Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]  # PostgreSQL takes no zero byte
+Slug = Annotated[
+    str, Meta(pattern=rf"^[a-z0-9][a-z0-9-]{{0,62}}{_END}", description="lower-case letters, digits and dashes")
+]
 UnitName = Annotated[str, Meta(min_length=1, max_length=200, description="who or what is assigned: a person, a visit")]
 Decimal = Annotated[
-    str, Meta(pattern=r"^[0-9]{1,9}(\.[0-9]{1,18})?$", description="a number as text, so that it stays exact")
+    str, Meta(pattern=rf"^[0-9]{{1,9}}(\.[0-9]{{1,18}})?{_END}", description="a number as text, so that it stays exact")
 ]
 State = Literal["draft", "running", "paused", "stopped", "archived"]
 Scope = Literal["assign", "report", "analyse", "admin"]
@@ -314,7 +317,7 @@ class NewKey(Request):
 
     name: Name
     scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]
-    experiment: str | None = None
+    experiment: Name | None = None
     expires_in: Annotated[float, Meta(gt=0, le=315_360_000)] | None = None
 
 

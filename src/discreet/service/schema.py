@@ -68,6 +68,9 @@ epoch = Table(
     Column("experiment", Integer, ForeignKey("experiment.id"), nullable=False),
     Column("number", Integer, nullable=False),
     Column("state", Text, nullable=False, comment="open, closed, burnt or discarded"),
+    Column(
+        "mark", Integer, nullable=False, comment="random, in all its tokens: a lost epoch of this number had another"
+    ),
     Column("plan", Text, nullable=False, comment="slots by arm number, as JSON"),
     Column("quota", BigInteger, nullable=False),
     Column("dealt", BigInteger, nullable=False),

@@ -13,8 +13,9 @@ from starlette.types import ASGIApp
 
 from discreet.errors import ArgumentError
 from discreet.service.app import TICK, make_app
-from discreet.service.control import Control, burn_open_epochs
+from discreet.service.control import Control
 from discreet.service.journal import Journal
+from discreet.service.restoring import recover
 from discreet.service.store import SQLiteStore, Store, open_store
 
 DATABASE, HOST, PORT = "discreet.db", "127.0.0.1", 8477
@@ -63,7 +64,7 @@ def prepare(settings: Settings, *, restored: bool = False) -> Prepared:
         key = Control(store).set_up()
         journal = settings.open_journal(store)
         behind = restored or (journal is not None and journal.is_ahead(store))
-        burnt = burn_open_epochs(store) if behind else []
+        burnt = recover(store, journal) if behind else []
         if journal is not None:
             journal.catch_up(store)
         return Prepared(key, burnt)

@@ -115,6 +115,7 @@ class SQLiteStore(Store):
             f"sqlite+pysqlite:///{self.path}",
             connect_args={"timeout": PATIENCE, "check_same_thread": False},
             poolclass=QueuePool,
+            hide_parameters=True,  # an error that quotes them would quote rewards
         )
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
@@ -145,10 +146,18 @@ class SQLiteStore(Store):
             rows,
         )
 
-    def forget(self) -> None:
-        """Write deleted sums over in the log that is kept beside the file, too."""
+    def forget(self) -> bool:
+        """Write deleted sums over in the log that is kept beside the file, too; False if somebody was in the way.
+
+        It does not wait for long: until a reader has left, nobody else could write.
+        """
         with self.engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.exec_driver_sql("PRAGMA busy_timeout=100")
+            try:
+                busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar_one()
+            finally:
+                connection.exec_driver_sql(f"PRAGMA busy_timeout={PATIENCE * 1000:.0f}")
+        return not busy
 
 
 class PostgresStore(Store):
@@ -159,7 +168,7 @@ class PostgresStore(Store):
 
     def __init__(self, url: str, clock: Callable[[], float] | None = None) -> None:
         address = make_url(url).set(drivername="postgresql+psycopg")
-        engine = create_engine(address, pool_pre_ping=True, pool_size=8, max_overflow=8)
+        engine = create_engine(address, pool_pre_ping=True, pool_size=8, max_overflow=8, hide_parameters=True)
         event.listen(engine, "connect", _set_up_postgres)
         super().__init__(engine, clock)
 

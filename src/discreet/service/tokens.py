@@ -8,25 +8,26 @@ import hmac
 import struct
 from typing import NamedTuple
 
-_PLACE = struct.Struct(">IIQ")
+_PLACE = struct.Struct(">IIII")
 _TAG = 14  # bytes: forgeries are hopeless, and the whole is written in base64 without padding
 _LENGTH = (_PLACE.size + _TAG) * 4 // 3
 
 
 class Place(NamedTuple):
-    """Where an assignment lies."""
+    """Where an assignment lies. `mark` is the epoch's own: its number may come again after a restore from a backup."""
 
     experiment: int
     epoch: int
+    mark: int
     slot: int
 
 
 def seal(secret: bytes, place: Place) -> str:
     """The token of an assignment.
 
-    >>> token = seal(b"secret", Place(3, 1, 12))
+    >>> token = seal(b"secret", Place(3, 1, 77, 12))
     >>> open_token(token), is_sealed(b"secret", token), is_sealed(b"other", token)
-    (Place(experiment=3, epoch=1, slot=12), True, False)
+    (Place(experiment=3, epoch=1, mark=77, slot=12), True, False)
     """
     packed = _PLACE.pack(*place)
     tag = hashlib.blake2b(packed, key=secret, digest_size=_TAG, person=b"assignment").digest()

@@ -23,13 +23,14 @@ from discreet.service.units import pseudonym, share
 
 _STATE = "SELECT state FROM experiment WHERE id = :experiment"
 _COURSE = "SELECT course FROM experiment WHERE id = :experiment"
-_EPOCH = "SELECT number, plan, quota, dealt FROM epoch WHERE experiment = :experiment AND state = 'open'"
+_EPOCH = "SELECT number, mark, plan, quota, dealt FROM epoch WHERE experiment = :experiment AND state = 'open'"
 _KNOWN = """SELECT unit, slot, arm, deadline FROM assignment
     WHERE experiment = :experiment AND epoch = :epoch AND {units}"""
 _PARTICIPANTS = "SELECT unit FROM participant WHERE experiment = :experiment AND {units}"
 _DEALT = """UPDATE epoch SET dealt = :dealt, full_at = :full_at, ripe_at = :ripe_at
     WHERE experiment = :experiment AND number = :epoch"""
-_IS_OPEN = "SELECT 1 FROM epoch WHERE experiment = :experiment AND number = :epoch AND state = 'open'"
+_IS_OPEN = """SELECT 1 FROM epoch
+    WHERE experiment = :experiment AND number = :epoch AND mark = :mark AND state = 'open'"""
 _TELL = """UPDATE assignment SET told = 1 WHERE experiment = :experiment AND epoch = :epoch
     AND {slots} AND told = 0 AND deadline >= :now RETURNING slot, arm"""
 _WHY_NOT = "SELECT slot, told FROM assignment WHERE experiment = :experiment AND epoch = :epoch AND {slots}"
@@ -79,7 +80,9 @@ def assign(store: Store, connection: Connection, ask: Ask) -> list[Assignment]:
     return _deal(store, connection, ask, found[0]) if found else _serve(store, connection, ask)
 
 
-def _deal(store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, str, int, int]]) -> list[Assignment]:
+def _deal(
+    store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, int, str, int, int]]
+) -> list[Assignment]:
     experiment, description = ask.experiment, ask.experiment.description
     names = [secrets.token_urlsafe(16) if unit is None else pseudonym(experiment.secret, unit) for unit in ask.units]
     mine = {"experiment": experiment.id, "epoch": epoch.number}
@@ -116,7 +119,7 @@ def _deal(store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, 
     for unit, name in zip(ask.units, names, strict=True):
         if name in slots:
             slot, arm, end = slots[name]
-            token = tokens.seal(experiment.secret, tokens.Place(experiment.id, epoch.number, slot))
+            token = tokens.seal(experiment.secret, tokens.Place(experiment.id, epoch.number, epoch.mark, slot))
             answers.append(Assignment(unit, description.arms[arm], token, epoch.number, True, end))
         else:
             arm = spare[share(experiment.secret, epoch.number, name) % len(spare)]
@@ -152,9 +155,9 @@ def _served(kind: str, state: str) -> list[int]:
 def tell(store: Store, connection: Connection, shard: str, told: Sequence[Tell]) -> list[Status]:
     """What became of each reward: counted once, while its epoch is open and its window has not passed."""
     statuses: list[Status] = ["unknown"] * len(told)
-    groups: dict[tuple[int, int], list[int]] = {}
+    groups: dict[tuple[int, int, int], list[int]] = {}
     for place, one in enumerate(told):
-        groups.setdefault((one.place.experiment, one.place.epoch), []).append(place)
+        groups.setdefault(one.place[:3], []).append(place)
     for group, places in sorted(groups.items()):  # in one order everywhere, so that writers cannot block each other
         found = _tell_epoch(store, connection, shard, group, [told[place] for place in places])
         for place, status in zip(places, found, strict=True):
@@ -163,12 +166,12 @@ def tell(store: Store, connection: Connection, shard: str, told: Sequence[Tell])
 
 
 def _tell_epoch(
-    store: Store, connection: Connection, shard: str, place: tuple[int, int], told: list[Tell]
+    store: Store, connection: Connection, shard: str, place: tuple[int, int, int], told: list[Tell]
 ) -> list[Status]:
-    experiment, epoch = place
+    experiment, epoch, mark = place
     store.lock(connection, experiment, shared=True)
     mine = {"experiment": experiment, "epoch": epoch}
-    if not store.run(connection, _IS_OPEN, mine):
+    if not store.run(connection, _IS_OPEN, {**mine, "mark": mark}):
         return ["late"] * len(told)
     rewards: dict[int, int] = {}
     for one in told:

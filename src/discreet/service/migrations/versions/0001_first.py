@@ -49,6 +49,12 @@ def upgrade() -> None:
         sa.Column("experiment", sa.Integer, sa.ForeignKey("experiment.id"), nullable=False),
         sa.Column("number", sa.Integer, nullable=False),
         sa.Column("state", sa.Text, nullable=False, comment="open, closed, burnt or discarded"),
+        sa.Column(
+            "mark",
+            sa.Integer,
+            nullable=False,
+            comment="random, in all its tokens: a lost epoch of this number had another",
+        ),
         sa.Column("plan", sa.Text, nullable=False, comment="slots by arm number, as JSON"),
         sa.Column("quota", sa.BigInteger, nullable=False),
         sa.Column("dealt", sa.BigInteger, nullable=False),

@@ -72,11 +72,14 @@ class Tell:
 def assign(store: Store, connection: Connection, ask: Ask) -> list[Assignment]:
     """What each unit gets: what it has already in this epoch, or the next slot, or an arm that nothing depends on."""
     mine = {"experiment": ask.experiment.id}
+    query = text(_EPOCH + store.for_update)
+    epoch = connection.execute(query, mine).first()
+    if epoch is None and not store.sqlite:  # it may have waited for a close, whose new epoch a new statement sees
+        epoch = connection.execute(query, mine).first()
     state = connection.execute(text("SELECT state FROM experiment WHERE id = :experiment"), mine).scalar_one()
     if state in {"draft", "archived"}:
         raise conflict(f"the experiment is {'not started' if state == 'draft' else 'archived'}")
-    epoch = connection.execute(text(_EPOCH + store.for_update), mine).first() if state == "running" else None
-    if epoch is None:
+    if epoch is None or state != "running":
         return _serve(connection, ask)
     return _deal(store, connection, ask, epoch)
 

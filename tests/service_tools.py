@@ -59,7 +59,7 @@ class World:
         wanted = traffic.Ask(self.control.started(name), units)
         return self.store.write(lambda connection: traffic.assign(self.store, connection, wanted))
 
-    def tell(self, *rewards, shard="-"):
+    def tell(self, *rewards, shard="-", store=None):
         """Rewards as pairs of an assignment (or its token) and a number; what became of them."""
         told = []
         for given, reward in rewards:
@@ -67,7 +67,8 @@ class World:
             place = tokens.open_token(token)
             started = self.control.started(place.experiment)
             told.append(traffic.Tell(started, place, started.description.grid.encode(reward, clip=True)))
-        return self.store.write(lambda connection: traffic.tell(self.store, connection, shard, told))
+        through = store or self.store
+        return through.write(lambda connection: traffic.tell(through, connection, shard, told))
 
     def fill(self, name, reward=lambda arm: 0.0, prefix="unit"):
         """Deal all slots that the open epoch has left, to new units, and report what `reward` says for each arm."""

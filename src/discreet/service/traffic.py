@@ -73,11 +73,16 @@ class Tell:
 def assign(store: Store, connection: Connection, ask: Ask) -> list[Assignment]:
     """What each unit gets: what it has already in this epoch, or the next slot, or an arm that nothing depends on."""
     mine = {"experiment": ask.experiment.id}
+    query = _EPOCH + store.for_update
+    epochs = store.run(connection, query, mine)
+    if not epochs and not store.sqlite:  # it may have waited for a close, whose new epoch a new statement sees
+        epochs = store.run(connection, query, mine)
     ((state,),) = store.run(connection, _STATE, mine)
     if state in {"draft", "archived"}:
         raise conflict(f"the experiment is {'not started' if state == 'draft' else 'archived'}")
-    found = store.run(connection, _EPOCH + store.for_update, mine) if state == "running" else ()
-    return _deal(store, connection, ask, found[0]) if found else _serve(store, connection, ask)
+    if not epochs or state != "running":
+        return _serve(store, connection, ask)
+    return _deal(store, connection, ask, epochs[0])
 
 
 def _deal(

@@ -34,7 +34,7 @@ def test_rows_of_one_name_are_one_row():
 
 def test_a_section_needs_no_more_than_a_row():
     page = Page([report("a", ("Services", {"fault": "the network goes", "tried": 3}))], 1)
-    assert "Services: 1 of 1 passed" in page.text()
+    assert "Services: 1 of 1 checks passed" in page.text()
     assert "Privacy" not in page.markdown()  # nothing was measured
 
 

@@ -26,8 +26,8 @@ from rich.table import Table
 import discreet
 
 SECTIONS = {
-    "Privacy": "The epsilon that is claimed; the worst exact loss on tiny inputs, in parts of it (at most 1); "
-    "and what `discreet audit` proves to be lost at least, with confidence 1 - 1e-6 for all rows.",
+    "Privacy": "The worst exact loss on tiny inputs, in parts of the claimed epsilon (at most 1); the epsilon claimed "
+    "in an audit; and what `discreet audit` proves to be lost at least, with confidence 1 - 1e-6 for all rows.",
     "Planted bugs": "Where each was caught, of the places where it must be: by exact probabilities, by scales of "
     "noises, by the audit with real noise.",
     "False alarms": "Audits of correct code, one after the other: none may accuse it.",
@@ -102,12 +102,13 @@ class Page:
         return f"{len(self.failed)} of {len(self.reports)} FAILED: {'; '.join(self.failed)}"
 
     def summary(self, title):
-        """A section's title and its checks."""
-        checks = self.checks[title]
-        told = f"{checks['passed']} of {checks.total()} passed"
+        """A section's title, and what a reader looks for first."""
+        checks, rows = self.checks[title], self.sections[title]
+        told = f"{checks['passed']} of {checks.total()} checks passed"
         if title == "Planted bugs":
-            alive = sum(is_alive(row) for row in self.sections[title])
-            told = f"{len(self.sections[title])} planted, {alive or 'none'} alive"
+            told = f"{len(rows)} planted, {sum(map(is_alive, rows)) or 'none'} alive"
+        if title == "False alarms":
+            told = f"{sum(row['alarms'] for row in rows)} in {sum(row['audits'] for row in rows)} audits"
         return f"{title}: {told}"
 
     def markdown(self):
@@ -161,8 +162,9 @@ def is_alive(row):
 
 def columns(rows):
     """The names of all columns and the cells of all rows; a long narrow table is folded in two."""
-    head = list(dict.fromkeys(name for row in rows for name in row))
-    body = [[cell(row.get(name, "-")) for name in head] for row in rows]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    body = [[cell(row.get(name, "-")) for name in names] for row in rows]
+    head = [name.replace("_", " ") for name in names]
     widths = [max(len(line[place]) for line in (head, *body)) for place in range(len(head))]
     if len(body) <= LONG or 2 * (sum(widths) + len(widths)) + 2 > WIDTH:
         return head, body

@@ -49,6 +49,7 @@ def test_what_failed_is_named_and_a_living_bug_is_counted():
         assert "2 planted, 1 alive" in shown
         assert "1 of 2 FAILED: test[alive]" in shown
     assert "none alive" in Page(reports[:1], 1).text()
+    assert "INTERRUPTED: 1 studies passed" in Page(reports[:1], 1, ended=False).markdown()
 
 
 def test_a_long_table_is_folded_and_fits():

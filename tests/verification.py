@@ -57,12 +57,13 @@ def pytest_addoption(parser):
     parser.addoption("--page", metavar="FILE", help="print what was measured as one page, and write it to a file")
 
 
-def pytest_terminal_summary(terminalreporter, config):
+def pytest_terminal_summary(terminalreporter, exitstatus, config):
     """Print and write the page, once all processes have reported."""
     target = config.getoption("--page")
     if target:
         reports = [one for name in OUTCOMES for one in terminalreporter.stats.get(name, ())]
-        written = Page(reports, time.time() - _started)
+        ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        written = Page(reports, time.time() - _started, ended)
         Path(target).write_text(written.markdown(), encoding="utf-8")
         terminalreporter.write("\n" + written.text(colour=terminalreporter.hasmarkup))
 
@@ -70,8 +71,8 @@ def pytest_terminal_summary(terminalreporter, config):
 class Page:
     """Sections of rows, made of the reports of tests."""
 
-    def __init__(self, reports, seconds):
-        self.seconds = seconds
+    def __init__(self, reports, seconds, ended=True):
+        self.seconds, self.ended = seconds, ended
         self.reports = sorted(reports, key=lambda one: (one.location[0], one.location[1] or 0, one.nodeid))
         self.failed = [one.nodeid for one in self.reports if one.failed]
         self.sections, self.checks = {title: {} for title in SECTIONS}, {}
@@ -96,6 +97,8 @@ class Page:
     def verdict(self):
         """In one sentence, and what failed."""
         outcomes = Counter(one.outcome for one in self.reports)
+        if not self.ended:
+            return f"INTERRUPTED: {outcomes['passed']} studies passed, {len(self.failed)} failed, others did not run."
         if not self.failed:
             skipped = f", {outcomes['skipped']} skipped" if outcomes["skipped"] else ""
             return f"All {outcomes['passed']} studies passed{skipped}."
@@ -137,7 +140,9 @@ class Page:
             if SECTIONS.get(title):
                 console.print(f"[dim]{SECTIONS[title]}[/dim]")
             console.print(table)
-        console.print(f"\n{self.verdict()}", style="bold red" if self.failed else "bold green", markup=False)
+        console.print(
+            f"\n{self.verdict()}", style="bold red" if self.failed or not self.ended else "bold green", markup=False
+        )
         return console.file.getvalue()
 
 

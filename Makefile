@@ -26,10 +26,10 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 test: $(STAMP)
-	$(RUN) -m pytest -n auto -m 'not study'
+	$(RUN) -m pytest -n auto --dist worksteal -m 'not study'
 
 verify: $(STAMP)
-	$(RUN) -m pytest -n auto -m 'study or shown' -rfEP --page $(PAGE)
+	$(RUN) -m pytest -n auto --dist worksteal -m 'study or shown' -rfEP --page $(PAGE)
 
 supply-chain: $(STAMP)
 	$(RUN) -m pytest -m study -rfEs tests/test_supply_chain.py --page $(VENV)/supply-chain.md

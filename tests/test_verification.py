@@ -34,7 +34,7 @@ def test_rows_of_one_name_are_one_row():
 
 def test_a_section_needs_no_more_than_a_row():
     page = Page([report("a", ("Services", {"fault": "the network goes", "tried": 3}))], 1)
-    assert "Services: 1 of 1 passed" in page.text()
+    assert "Services: 1 of 1 checks passed" in page.text()
     assert "Privacy" not in page.markdown()  # nothing was measured
 
 
@@ -49,6 +49,7 @@ def test_what_failed_is_named_and_a_living_bug_is_counted():
         assert "2 planted, 1 alive" in shown
         assert "1 of 2 FAILED: test[alive]" in shown
     assert "none alive" in Page(reports[:1], 1).text()
+    assert "INTERRUPTED: 1 studies passed" in Page(reports[:1], 1, ended=False).markdown()
 
 
 def test_a_long_table_is_folded_and_fits():

@@ -26,8 +26,8 @@ from rich.table import Table
 import discreet
 
 SECTIONS = {
-    "Privacy": "The epsilon that is claimed; the worst exact loss on tiny inputs, in parts of it (at most 1); "
-    "and what `discreet audit` proves to be lost at least, with confidence 1 - 1e-6 for all rows.",
+    "Privacy": "The worst exact loss on tiny inputs, in parts of the claimed epsilon (at most 1); the epsilon claimed "
+    "in an audit; and what `discreet audit` proves to be lost at least, with confidence 1 - 1e-6 for all rows.",
     "Planted bugs": "Where each was caught, of the places where it must be: by exact probabilities, by scales of "
     "noises, by the audit with real noise.",
     "False alarms": "Audits of correct code, one after the other: none may accuse it.",
@@ -57,12 +57,13 @@ def pytest_addoption(parser):
     parser.addoption("--page", metavar="FILE", help="print what was measured as one page, and write it to a file")
 
 
-def pytest_terminal_summary(terminalreporter, config):
+def pytest_terminal_summary(terminalreporter, exitstatus, config):
     """Print and write the page, once all processes have reported."""
     target = config.getoption("--page")
     if target:
         reports = [one for name in OUTCOMES for one in terminalreporter.stats.get(name, ())]
-        written = Page(reports, time.time() - _started)
+        ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        written = Page(reports, time.time() - _started, ended)
         Path(target).write_text(written.markdown(), encoding="utf-8")
         terminalreporter.write("\n" + written.text(colour=terminalreporter.hasmarkup))
 
@@ -70,8 +71,8 @@ def pytest_terminal_summary(terminalreporter, config):
 class Page:
     """Sections of rows, made of the reports of tests."""
 
-    def __init__(self, reports, seconds):
-        self.seconds = seconds
+    def __init__(self, reports, seconds, ended=True):
+        self.seconds, self.ended = seconds, ended
         self.reports = sorted(reports, key=lambda one: (one.location[0], one.location[1] or 0, one.nodeid))
         self.failed = [one.nodeid for one in self.reports if one.failed]
         self.sections, self.checks = {title: {} for title in SECTIONS}, {}
@@ -96,18 +97,21 @@ class Page:
     def verdict(self):
         """In one sentence, and what failed."""
         outcomes = Counter(one.outcome for one in self.reports)
+        if not self.ended:
+            return f"INTERRUPTED: {outcomes['passed']} studies passed, {len(self.failed)} failed, others did not run."
         if not self.failed:
             skipped = f", {outcomes['skipped']} skipped" if outcomes["skipped"] else ""
             return f"All {outcomes['passed']} studies passed{skipped}."
         return f"{len(self.failed)} of {len(self.reports)} FAILED: {'; '.join(self.failed)}"
 
     def summary(self, title):
-        """A section's title and its checks."""
-        checks = self.checks[title]
-        told = f"{checks['passed']} of {checks.total()} passed"
+        """A section's title, and what a reader looks for first."""
+        checks, rows = self.checks[title], self.sections[title]
+        told = f"{checks['passed']} of {checks.total()} checks passed"
         if title == "Planted bugs":
-            alive = sum(is_alive(row) for row in self.sections[title])
-            told = f"{len(self.sections[title])} planted, {alive or 'none'} alive"
+            told = f"{len(rows)} planted, {sum(map(is_alive, rows)) or 'none'} alive"
+        if title == "False alarms":
+            told = f"{sum(row['alarms'] for row in rows)} in {sum(row['audits'] for row in rows)} audits"
         return f"{title}: {told}"
 
     def markdown(self):
@@ -136,7 +140,9 @@ class Page:
             if SECTIONS.get(title):
                 console.print(f"[dim]{SECTIONS[title]}[/dim]")
             console.print(table)
-        console.print(f"\n{self.verdict()}", style="bold red" if self.failed else "bold green", markup=False)
+        console.print(
+            f"\n{self.verdict()}", style="bold red" if self.failed or not self.ended else "bold green", markup=False
+        )
         return console.file.getvalue()
 
 
@@ -161,8 +167,9 @@ def is_alive(row):
 
 def columns(rows):
     """The names of all columns and the cells of all rows; a long narrow table is folded in two."""
-    head = list(dict.fromkeys(name for row in rows for name in row))
-    body = [[cell(row.get(name, "-")) for name in head] for row in rows]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    body = [[cell(row.get(name, "-")) for name in names] for row in rows]
+    head = [name.replace("_", " ") for name in names]
     widths = [max(len(line[place]) for line in (head, *body)) for place in range(len(head))]
     if len(body) <= LONG or 2 * (sum(widths) + len(widths)) + 2 > WIDTH:
         return head, body

@@ -395,11 +395,14 @@ def audit(
 ) -> None:
     """Try to refute the privacy of every algorithm here, or of one of your own, by running it many times.
 
-    The real objects run on real noise, on inputs that differ in one reward: by totals, as a stream, by ask and tell,
-    and across a saved state. From how often an event happens on either input follows a lower bound on epsilon, which
-    must not exceed what is claimed. All of it takes about two and a half minutes.
+    The real objects run on real noise, on inputs that differ in one reward:
+    by totals, as a stream, by ask and tell, and across a saved state. From
+    how often an event happens on either input follows a lower bound on
+    epsilon, which must not exceed what is claimed. All of it takes about two
+    and a half minutes.
 
-    A private algorithm is accused by chance once in a million audits. The exit code is 1 if there is a violation.
+    A private algorithm is accused by chance once in a million audits. The
+    exit code is 1 if there is a violation, and 2 if something is asked wrongly.
     """
     load_module(module)
     options = read_options(option or (), None, simulated=False)

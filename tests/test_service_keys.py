@@ -127,3 +127,13 @@ def test_a_key_for_one_experiment_cannot_be_an_admin_or_for_nothing(world):
 def test_the_first_key_is_made_once(world):
     assert world.control.authenticate(world.key).scopes == ["admin"]
     assert world.control.set_up() is None
+
+
+def test_pages_of_named_sites_may_assign_and_report(world):
+    shop, other = "https://shop.example", "https://other.example"
+    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    for origins, origin, allowed in (((shop,), shop, True), ((shop,), other, False), ((), shop, False)):
+        with world.web(origins=origins) as web:
+            answer = web.request("OPTIONS", "/v1/rewards:batch", headers={"Origin": origin, **asks})
+        assert (answer.headers.get("access-control-allow-origin") == origin) is allowed
+        assert "access-control-allow-credentials" not in answer.headers

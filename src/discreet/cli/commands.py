@@ -429,13 +429,15 @@ def serve_experiments(
     restored: serving.Restored = False,
     tick: serving.Tick = 1.0,
     secure: serving.Secure = False,
+    origins: serving.Origins = None,
 ) -> None:
     """Run private experiments for a team: an HTTP API and a dashboard on a database.
 
     With nothing else installed, everything is in one SQLite file. On the first start an admin key is printed, once.
     """
     where = {"database": database, "host": host, "port": port, "workers": workers}
-    serving.start(restored=restored, journal=journal, tick=tick, secure=secure, **where)
+    how = {"journal": journal, "tick": tick, "secure": secure, "origins": tuple(origins or ())}
+    serving.start(restored=restored, **where, **how)
 
 
 @app.command()

@@ -27,6 +27,10 @@ Restored = Annotated[
     bool, typer.Option(help="The database comes from a backup: burn all open epochs before anything else.")
 ]
 Tick = Annotated[float, typer.Option(parser=real, metavar=NUMBER, help="Seconds between looks for ripe epochs.")]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option("--origin", metavar="URL", help="A site whose pages may assign and report, as https://shop.example."),
+]
 Secure = Annotated[bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
@@ -87,9 +88,10 @@ def make_app(
     journal: Journal | None = None,
     tick: float | None = TICK,
     secure: bool = False,
+    origins: Sequence[str] = (),
     writer: Writer | None = None,
 ) -> ASGIApp:
-    """The application. Without a `tick`, nothing is closed by itself."""
+    """The application. Without a `tick`, nothing is closed by itself. Pages of `origins` may assign and report."""
     metrics = Metrics()
     writer = writer or Writer(control.store)
     closer = Closer(control.store, metrics, journal, tick or TICK)
@@ -115,7 +117,13 @@ def make_app(
         Exception: _unforeseen,
     }
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
-    return Watched(app, metrics)
+    return Watched(_reachable(app, origins) if origins else app, metrics)
+
+
+def _reachable(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
+    """Pages of other sites may send what the browser's client sends, with a key and without cookies."""
+    headers = ("authorization", "content-type")
+    return CORSMiddleware(app, allow_origins=origins, allow_methods=("POST", "PUT"), allow_headers=headers)
 
 
 class Watched:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,7 +25,10 @@ _PASSED_ON = "DISCREET_SERVER"  # how a process tells its workers what to serve
 
 @dataclass(frozen=True)
 class Settings:
-    """Where and how to serve. `journal` is a file; `secure` says that HTTPS is in front."""
+    """Where and how to serve. `journal` is a file; `secure` says that HTTPS is in front.
+
+    Pages of `origins`, such as https://shop.example, may assign and report from people's browsers.
+    """
 
     database: str = DATABASE
     host: str = HOST
@@ -33,6 +37,7 @@ class Settings:
     journal: str | None = None
     tick: float = TICK
     secure: bool = False
+    origins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.workers < 1:
@@ -41,6 +46,9 @@ class Settings:
             raise ArgumentError(f"SQLite is for one process; for {self.workers} workers give a postgresql:// database")
         if not 0 < self.tick <= 3600:
             raise ArgumentError(f"tick must be a number of seconds up to 3600, got {self.tick!r}")
+        for origin in self.origins:
+            if not re.fullmatch(r"https?://[^/\s*]+", origin):
+                raise ArgumentError(f"origin must be like https://shop.example, without a path, got {origin!r}")
 
     def open_journal(self, store: Store) -> Journal | None:
         """The journal: as given, or beside an SQLite file."""
@@ -92,4 +100,6 @@ def worker() -> ASGIApp:
 def _app(settings: Settings) -> ASGIApp:
     store = open_store(settings.database)
     journal = settings.open_journal(store)
-    return make_app(Control(store), journal=journal, tick=settings.tick, secure=settings.secure)
+    return make_app(
+        Control(store), journal=journal, tick=settings.tick, secure=settings.secure, origins=settings.origins
+    )

@@ -48,7 +48,7 @@ def start(*, restored: bool, **given: Any) -> None:
         complain(
             f"epoch {epoch} of {experiment} was open in a backup: it is burnt, and a new one takes its place", "note: "
         )
-    show(f"discreet serves {_shown(settings.database)} at http://{settings.host}:{settings.port}")
+    show(f"discreet serves {settings.shown} at http://{settings.host}:{settings.port}")
     if prepared.key is not None:
         show(f"admin key: {prepared.key}")
         show("It is shown this once. Sign in with it, and make keys with smaller scopes for everything else.", "dim")
@@ -63,9 +63,3 @@ def _free_port(host: str) -> int:
             return port
     except OSError as error:
         raise ArgumentError(f"host must be an address of this machine, got {host!r}: {error.strerror}") from None
-
-
-def _shown(database: str) -> str:
-    """A database's address without its password."""
-    scheme, mark, rest = database.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else database

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import uvicorn
+from sqlalchemy.exc import DBAPIError
 from starlette.types import ASGIApp
 
 from discreet.errors import ArgumentError
@@ -50,6 +51,12 @@ class Settings:
             if not re.fullmatch(r"https?://[^/\s*]+", origin):
                 raise ArgumentError(f"origin must be like https://shop.example, without a path, got {origin!r}")
 
+    @property
+    def shown(self) -> str:
+        """The database's address without its password."""
+        scheme, mark, rest = self.database.partition("://")
+        return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else self.database
+
     def open_journal(self, store: Store) -> Journal | None:
         """The journal: as given, or beside an SQLite file."""
         if self.journal is not None:
@@ -76,6 +83,9 @@ def prepare(settings: Settings, *, restored: bool = False) -> Prepared:
         if journal is not None:
             journal.catch_up(store)
         return Prepared(key, burnt)
+    except DBAPIError as error:
+        why = str(error.orig).partition("\n")[0]
+        raise ArgumentError(f"database {settings.shown} cannot be used: {why}") from None
     finally:
         store.close()
 

@@ -287,6 +287,15 @@ def answer(program, experiment, people):
         assert program.post("/v1/rewards:batch", json={"rewards": rewards}).is_success
 
 
+def revoke(page, name):
+    """End a key, by its buttons."""
+    page.goto("/keys")
+    row = page.get_by_role("listitem").filter(has_text=name)
+    row.get_by_text("Revoke…").click()
+    row.get_by_role("button", name="Revoke the key").click()
+    page.get_by_text("revoked").first.wait_for()
+
+
 def test_an_experiment_from_its_form_to_its_answer_on_the_real_service(browser, tmp_path):
     httpx = pytest.importorskip("httpx")
     from tests import live_service
@@ -328,7 +337,13 @@ def test_an_experiment_from_its_form_to_its_answer_on_the_real_service(browser, 
         page.get_by_text("blue is the best arm").wait_for()
         page.get_by_text("red was").first.wait_for()
         page.locator(".plot canvas").wait_for()
-        for path in ("/", "/ledger", "/keys", f"/experiments/{experiment}"):
+        page.goto("/ledger")
+        assert page.get_by_role("row").filter(has_text="colours").count() >= 2  # set aside, and released
+        revoke(page, "shop")
+        time.sleep(1.1)  # for which a key is remembered
+        refused = httpx.get(f"{live.address}/v1/experiments", headers={"Authorization": f"Bearer {key}"})
+        assert refused.status_code == 401
+        for path in ("/", "/keys", f"/experiments/{experiment}"):
             page.goto(path)
             assert page.get_by_role("heading", level=1).count() == 1
         context.close()

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
 
 from discreet.service.problems import ServiceProblem
 from discreet.service.store import Store
@@ -82,6 +83,10 @@ class Writer:
         try:
             answers: list[Any] = self._store.write(lambda connection: self._all(connection, works))
         except Exception as error:  # all of them failed together, and none has happened
+            if len(requests) > 1 and not isinstance(error, SQLAlchemyError):  # one of them, whatever it is
+                for one in requests:
+                    self._answer([one])
+                return
             log.error("a transaction of %d requests failed: %s", len(works), type(error).__name__)
             problem = ServiceProblem(503, "unavailable", "the database did not take this; nothing happened, try again")
             answers = [problem] * len(works)

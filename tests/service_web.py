@@ -37,11 +37,11 @@ class Web:
     def request(self, method, path, **more):
         return self._loop.run(self._client.request(method, path, **more))
 
-    def together(self, *requests):
+    def together(self, *requests, **more):
         """Many requests at the same time, each as its method, path and body."""
 
         async def all_of_them():
-            sent = [self._client.request(method, path, json=body) for method, path, body in requests]
+            sent = [self._client.request(method, path, json=body, **more) for method, path, body in requests]
             return await asyncio.gather(*sent)
 
         return self._loop.run(all_of_them())

@@ -95,7 +95,17 @@ def test_arrays_that_are_not_numbers_are_refused():
 
 @pytest.mark.parametrize(
     ("low", "high"),
-    [(1, 1), (1, 0), (0, math.nan), (0, math.inf), (-1.7e308, 1.7e308), (1e12, 1e12 + 1e-3), (0, 1e-320)],
+    [
+        (1, 1),
+        (1, 0),
+        (0, math.nan),
+        (0, math.inf),
+        (0, 1e308),
+        (-1e308, 0),
+        (-1.7e308, 1.7e308),
+        (1e12, 1e12 + 1e-3),
+        (0, 1e-320),
+    ],
 )
 def test_impossible_ranges_are_refused(low, high):
     with pytest.raises(ArgumentError):

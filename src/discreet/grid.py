@@ -20,6 +20,7 @@ from discreet.errors import ArgumentError
 BITS = 20
 CHUNK = 16_384  # samples per vectorised pass: stays in the processor's cache
 _EXACT = 2**53  # every whole number below this is a float
+_WIDEST = 2.0**900  # sums of a great many rewards, and noise on them, are floats as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Grid:
             raise ArgumentError(f"bits must lie between 0 and 30, got {self.bits!r}")
         if not low < high:
             raise ArgumentError(f"low must be below high, got low={self.low!r} and high={self.high!r}")
-        if not math.isfinite(high - low):
+        if not high - low <= _WIDEST:
             raise ArgumentError(f"the range [{low}, {high}] is too wide for floating point; rescale the rewards")
         exponent = math.floor(math.log2(high - low)) - self.bits
         if exponent < -1000 or max(abs(low), abs(high)) >= math.ldexp(_EXACT // 4, exponent):

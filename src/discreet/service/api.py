@@ -263,6 +263,8 @@ async def read(request: Request, kind: type) -> Any:
         raise _badly_formed(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ServiceProblem(400, "not JSON", f"the body is not JSON: {error}") from None
+    except RecursionError:
+        raise ServiceProblem(400, "not JSON", "the body is nested too deeply") from None
 
 
 def _badly_formed(error: msgspec.ValidationError) -> ServiceProblem:

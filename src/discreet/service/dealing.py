@@ -10,31 +10,37 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-Arms = NDArray[np.uint8]
+_BLOCKS = 4096  # that are made at once: an epoch may have billions of slots, and its first one must not wait for them
 
 
-def order(secret: bytes, epoch: int, pulls: Mapping[int, int]) -> Arms:
-    """The arms of an epoch's slots, in order.
+def order(secret: bytes, epoch: int, pulls: Mapping[int, int], start: int, stop: int) -> list[int]:
+    """The arms of an epoch's slots from `start` to before `stop`.
 
     Arms come in blocks of one slot for each, every block in an order of its own, so that traffic is balanced at every
     moment; where one arm has more slots than another, blocks get smaller at the end. The order follows from the
     experiment's secret, so all workers agree without talking, and whoever does not know it cannot foresee an arm.
 
-    >>> order(b"secret", 1, {0: 3, 2: 3}).tolist()
-    [0, 2, 2, 0, 0, 2]
+    >>> order(b"secret", 1, {0: 3, 2: 3}, 0, 6)
+    [2, 0, 0, 2, 2, 0]
+    >>> order(b"secret", 1, {0: 3, 2: 3}, 3, 5)
+    [2, 2]
     """
-    return _order(secret, epoch, tuple(sorted(pulls.items())))
+    found: list[int] = []
+    begin = dealt = 0
+    for level in sorted(set(pulls.values())):
+        arms = tuple(sorted(arm for arm, count in pulls.items() if count >= level))
+        end, size = begin + (level - dealt) * len(arms), _BLOCKS * len(arms)
+        for part in range(max(start - begin, 0) // size, -(-(min(stop, end) - begin) // size)):
+            first = begin + part * size
+            made = _part(secret, f"order:{epoch}:{level}:{part}", arms)
+            found += made[max(start - first, 0) : min(stop, end) - first].tolist()
+        begin, dealt = end, level
+    return found
 
 
-@lru_cache(maxsize=32)
-def _order(secret: bytes, epoch: int, pulls: tuple[tuple[int, int], ...]) -> Arms:
-    seed = hmac.digest(secret, f"order:{epoch}".encode(), hashlib.sha256)
+@lru_cache(maxsize=64)
+def _part(secret: bytes, name: str, arms: tuple[int, ...]) -> NDArray[np.uint8]:
+    """So many blocks of these arms."""
+    seed = hmac.digest(secret, name.encode(), hashlib.sha256)
     generator = np.random.Generator(np.random.Philox(key=int.from_bytes(seed[:16], "big")))
-    blocks, dealt = [], 0
-    for level in sorted({count for _, count in pulls}):
-        arms = np.array([arm for arm, count in pulls if count >= level], dtype=np.uint8)
-        blocks.append(generator.permuted(np.tile(arms, (level - dealt, 1)), axis=1).ravel())
-        dealt = level
-    slots: Arms = np.concatenate(blocks)
-    slots.setflags(write=False)
-    return slots
+    return generator.permuted(np.tile(np.array(arms, dtype=np.uint8), (_BLOCKS, 1)), axis=1).ravel()

@@ -20,6 +20,7 @@ from discreet.service import course
 from discreet.service.amounts import amount, not_above
 from discreet.service.messages import AlgorithmView, NewExperiment, PrivacyLabel, PrivacyUnit
 from discreet.service.problems import ServiceProblem, invalid
+from discreet.service.tokens import MOST_SLOTS
 
 MEAN_RULE = "dp-nas-released"
 EVENT_POLICY = "dp-se-sharp"
@@ -136,6 +137,8 @@ def describe(request: NewExperiment) -> Description:
         raise invalid("default_reward", f"default_reward must lie in [{request.low:g}, {request.high:g}]")
     if opening is None or not opening.learns:
         raise invalid("options", f"{name} would have nothing to find out with these options")
+    if opening.size > MOST_SLOTS:
+        raise invalid("epsilon", f"the first epoch would take {opening.size:,} assignments; give more epsilon")
     return description
 
 

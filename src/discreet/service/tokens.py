@@ -9,6 +9,7 @@ import struct
 from typing import NamedTuple
 
 _PLACE = struct.Struct(">IIII")
+MOST_SLOTS = 2**32  # in an epoch
 _TAG = 14  # bytes: forgeries are hopeless, and the whole is written in base64 without padding
 _LENGTH = (_PLACE.size + _TAG) * 4 // 3
 

@@ -104,10 +104,10 @@ def _deal(
     plan = {int(arm): count for arm, count in json.loads(epoch.plan).items()}
     if dealt:
         deadline = store.now(connection) + description.request.window
-        arms = order(experiment.secret, epoch.number, plan)
+        arms = order(experiment.secret, epoch.number, plan, epoch.dealt, epoch.dealt + len(dealt))
         rows = [
-            (experiment.id, epoch.number, slot, name, int(arms[slot]), deadline)
-            for slot, name in enumerate(dealt, epoch.dealt)
+            (experiment.id, epoch.number, slot, name, arm, deadline)
+            for slot, (name, arm) in enumerate(zip(dealt, arms, strict=True), epoch.dealt)
         ]
         store.insert_assignments(connection, rows)
         if description.once:

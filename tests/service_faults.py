@@ -298,7 +298,7 @@ def siege(world, folder, *, clients, each, kills, seed):
     crowd = Crowd(server.address, world.key, "siege", seed)
     server.start()
     server.wait()
-    sending = threading.Thread(target=lambda: asyncio.run(crowd.run(clients, each)))
+    sending = threading.Thread(target=lambda: asyncio.run(crowd.run(clients, each)), daemon=True)
     sending.start()
     choice, killed = random.Random(seed), 0
     try:

@@ -11,9 +11,9 @@ def test_some_random_walks(file):
 
 
 @pytest.mark.study
-def test_five_thousand_steps_of_random_walks(file):
+def test_five_thousand_steps_of_random_walks(file, page):
     steps = walk(file, 250, 50)
-    print(f"{steps.total():,} steps of random walks over the service: {dict(steps)}")
+    page("Fuzzing", what="steps of random walks over the service", cases=steps.total())
     assert steps.total() >= 5000
 
 

@@ -171,7 +171,14 @@ class PostgresStore(Store):
 
     def __init__(self, url: str, clock: Callable[[], float] | None = None) -> None:
         address = make_url(url).set(drivername="postgresql+psycopg")
-        engine = create_engine(address, pool_pre_ping=True, pool_size=8, max_overflow=8, hide_parameters=True)
+        engine = create_engine(
+            address,
+            isolation_level="READ COMMITTED",  # whoever has waited for a lock must see what was done under it
+            pool_pre_ping=True,
+            pool_size=8,
+            max_overflow=8,
+            hide_parameters=True,
+        )
         event.listen(engine, "connect", _set_up_postgres)
         super().__init__(engine, clock)
 
@@ -241,8 +248,14 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
 
 
 def _set_up_postgres(connection: Any, _: Any) -> None:
-    """Find rows by their keys: a plan that was made while a table was small would read all of it for ever after."""
+    """What must hold however the server is set up.
+
+    Find rows by their keys: a plan that was made while a table was small would read all of it for ever after. And a
+    commit is on the disk before it returns: a release that was seen and then lost would be drawn again.
+    """
     connection.execute("SET enable_seqscan = off")
+    lasting = "SELECT set_config('synchronous_commit', 'on', false)"
+    connection.execute(f"{lasting} WHERE current_setting('synchronous_commit') IN ('off', 'local')")
     connection.commit()
 
 

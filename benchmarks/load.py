@@ -1,17 +1,18 @@
 """Many clients at once: HTTP/1.1 over connections that are kept open, with as little work for each request as possible.
 
-python -m benchmarks.load < job.json
+python -m benchmarks.load JOB ANSWER
 
-A job says where to send what (`paths` and `bodies`, one for each request), from how many `clients`, for how many
-`seconds` at most. The answer, as JSON: how many requests were answered, in which time, how long they waited, and, if
-the job asks for it, what the answers said. Requests go out in their order. It is a process of its own, so that the
-clients' work is not counted as the server's.
+A job is a file that says where to send what (`paths` and `bodies`, one for each request), from how many `clients`, for
+how many `seconds` at most. The answer is a file that says how many requests were answered, in which time, how long they
+waited, and, if the job asks for it, what was answered. Requests go out in their order. It is a process of its own, so
+that the clients' work is not counted as the server's.
 """
 
 import asyncio
 import json
 import sys
 import time
+from pathlib import Path
 
 import uvloop
 
@@ -94,4 +95,5 @@ async def run(job):
 
 
 if __name__ == "__main__":
-    json.dump(uvloop.run(run(json.load(sys.stdin))), sys.stdout)
+    job, answer = map(Path, sys.argv[1:])
+    answer.write_text(json.dumps(uvloop.run(run(json.loads(job.read_text())))))

@@ -9,7 +9,7 @@ from discreet.service.app import make_app
 from discreet.service.openapi import document
 from tests.service_tools import draft, small
 
-FEW, FEWER, MANY = 8, 2, 200
+FEW, FEWER, MANY = 8, 2, 60
 BEYOND = [positive_data_acceptance]  # a schema cannot say that a budget is spent, or which options a policy has
 
 

@@ -11,6 +11,7 @@ from discreet.noise import Reserve
 from discreet.service import closing, schema
 from discreet.service.app import Closer
 from discreet.service.metrics import Metrics
+from discreet.service.problems import ServiceProblem
 from tests.service_tools import FULL, World, crowd, new_file, small
 
 # ---------------------------------------------------------------------- when
@@ -332,3 +333,14 @@ def test_a_state_follows_from_the_releases_alone(world, monkeypatch):
         open_epoch = world.control.experiment(name).epoch
         found.append((world.course(name), open_epoch.planned, open_epoch.threshold, open_epoch.epsilon))
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("edit", ["value = value + 0.5", "units = '7'", "pulls = pulls + 1"])
+def test_a_release_that_was_changed_is_not_shown(world, edit):
+    world.start(**small())
+    world.finish_epoch("banners")
+    assert world.control.releases("banners")
+    world.run(f"UPDATE release SET {edit} WHERE arm = 1")
+    for look in (world.control.releases, world.control.experiment):
+        with pytest.raises(ServiceProblem, match="was changed in the database"):
+            look("banners")

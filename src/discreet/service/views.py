@@ -13,11 +13,11 @@ from sqlalchemy import Connection, Row, select
 
 from discreet.service import schema
 from discreet.service.amounts import as_text
-from discreet.service.closing import planned
+from discreet.service.closing import checksum, planned
 from discreet.service.course import resume
 from discreet.service.experiments import Description
 from discreet.service.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
-from discreet.service.problems import conflict
+from discreet.service.problems import ServiceProblem, conflict
 from discreet.service.records import described
 from discreet.tails import hoeffding_radius
 
@@ -94,7 +94,11 @@ def release_views(connection: Connection, row: Row[Any]) -> list[ReleaseView]:
     """All releases, oldest first."""
     table = schema.release
     order = (table.c.epoch, table.c.what, table.c.arm)
-    found = connection.execute(select(table).where(table.c.experiment == row.id).order_by(*order))
+    found = connection.execute(select(table).where(table.c.experiment == row.id).order_by(*order)).all()
+    for one in found:
+        if one.digest != checksum({key: value for key, value in one._mapping.items() if key != "digest"}):
+            said = f"what epoch {one.epoch} of {row.name!r} released was changed in the database after it was written"
+            raise ServiceProblem(500, "changed release", said)
     return [_release(described(row), one) for one in found]
 
 

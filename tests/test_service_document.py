@@ -1,5 +1,7 @@
 """The OpenAPI document is true: requests made from it, sensible and not, get what it says and never a 5xx."""
 
+import itertools
+
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
@@ -44,10 +46,10 @@ class Place:
         control.stop("stopped")
         (given,) = world.ask("running", "ann")
         self.names = {
-            "experiment": ["running", "paused", "stopped", "fed", "mean", "draft"],
-            "assignment": [given.assignment],
-            "population": ["crowd"],
-            "key": [control.keys()[0].id],
+            "experiment": itertools.cycle(["running", "paused", "stopped", "fed", "mean", "draft"]),
+            "assignment": itertools.repeat(given.assignment),
+            "population": itertools.repeat("crowd"),
+            "key": itertools.repeat("00000000"),  # ours must last
         }
 
 
@@ -57,13 +59,11 @@ def place(world):
 
 
 def try_it(case, place, headers):
-    """As it was made, and with names of things that are there."""
+    """As it was made, and with the name of something that is there."""
     case.call_and_validate(headers=headers, excluded_checks=BEYOND)
-    for name in case.path_parameters or ():
-        for known in place.names[name]:
-            if (name, case.method) != ("key", "DELETE"):  # which would end our own
-                case.path_parameters[name] = known
-                case.call_and_validate(headers=headers, excluded_checks=BEYOND)
+    if case.path_parameters:
+        case.path_parameters = {name: next(place.names[name]) for name in case.path_parameters}
+        case.call_and_validate(headers=headers, excluded_checks=BEYOND)
 
 
 def bounded(most):

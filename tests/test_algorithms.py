@@ -37,7 +37,7 @@ def drive(policy, rewards):
     return list(bandit.pulls.values())
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(
     seed=st.integers(0, 10**6),
     means=st.lists(st.sampled_from([0.1, 0.5, 0.55, 0.9]), min_size=2, max_size=4),
@@ -57,7 +57,7 @@ def test_dp_se_is_algorithm_3(seed, means, epsilon):
     assert drive(policy, Recorded(seed, means, horizon)) == expected
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(
     seed=st.integers(0, 10**6),
     means=st.lists(st.sampled_from([0.1, 0.5, 0.9]), min_size=2, max_size=3),

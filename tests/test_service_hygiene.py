@@ -161,10 +161,10 @@ def test_a_request_that_breaks_does_not_take_others_with_it(world, monkeypatch):
     world.start("bad", **small())
     honest = traffic.order
 
-    def broken(secret, epoch, pulls):
+    def broken(secret, *more):
         if secret == world.control.started("bad").secret:
             raise RuntimeError("a fault")
-        return honest(secret, epoch, pulls)
+        return honest(secret, *more)
 
     token = world.ask("good", "ann")[0].assignment
     monkeypatch.setattr(traffic, "order", broken)

@@ -451,6 +451,7 @@ def test_the_theory_imports_nothing_of_the_rest_but_errors_and_tails():
                         "__future__",
                         "collections",
                         "dataclasses",
+                        "fractions",
                         "functools",
                         "math",
                         "numpy",

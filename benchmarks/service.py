@@ -229,7 +229,7 @@ def store_rows(name, databases):
 
 @contextlib.contextmanager
 def _postgres():
-    server = postgres.Postgres()
+    server = postgres.Postgres(durable=True)
     try:
         yield server
     finally:

@@ -25,9 +25,13 @@ def available():
 
 
 class Postgres:
-    """Start with `start`, end with `stop`; `kill` ends it as a power failure would."""
+    """Start with `start`, end with `stop`; `kill` ends all its processes at once.
 
-    def __init__(self):
+    What it wrote outlives its processes, and no test cuts the power, so only who measures needs it `durable`.
+    """
+
+    def __init__(self, durable=False):
+        self.durable = durable
         self.folder = Path(tempfile.mkdtemp(prefix="discreet-postgres-"))
         self.folder.chmod(0o777 if os.getuid() == 0 else 0o700)
         self.data = self.folder / "data"
@@ -46,7 +50,7 @@ class Postgres:
                 [
                     tool("postgres"), "-D", self.data, "-p", str(self.port), "-k", self.folder,
                     "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200",
-                    "-c", "fsync=off",  # what it wrote outlives its processes, and no test cuts the power
+                    "-c", f"fsync={'on' if self.durable else 'off'}",
                 ],
                 stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd=self.folder, **_as_servant(),
             )  # fmt: skip

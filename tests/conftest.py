@@ -1,14 +1,15 @@
 import os
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.service_tools import clock, file, server, store, url, world
 from tests.verification import page, pytest_addoption, pytest_terminal_summary
 
-__all__ = [
-    "clock", "file", "page", "pytest_addoption", "pytest_terminal_summary", "server", "store", "url", "width", "world",
-]  # fmt: skip
+if find_spec("sqlalchemy"):  # a small installation tests the core and the lab alone
+    from tests.service_tools import clock, file, server, store, url, world  # noqa: F401
+
+__all__ = ["page", "pytest_addoption", "pytest_terminal_summary", "width"]
 
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("suite"), derandomize=True)  # a red run there means a change

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 PLACE = ROOT / ".venv"
 SECTION = "Supply chain"
 PATIENCE = 1800  # seconds, on a busy machine too
+ELSEWHERE = ("discreet", "schemathesis", "playwright")  # ourselves, and what only the service's tests need
 QUICK = [
     f"tests/test_{name}.py"
     for name in ("noise", "mechanisms", "policy_contract", "rule_contract", "state", "plain_kernels", "private_kernels")
@@ -30,7 +31,7 @@ def declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     needed = [*project["dependencies"], *extras["lab"], *extras["test"]]
-    return sorted({one for one in needed if not one.startswith("discreet")})
+    return sorted({one for one in needed if not one.startswith(ELSEWHERE)})
 
 
 def oldest():
@@ -110,7 +111,7 @@ def test_supported_versions(which, page):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "NUMBA_"))}
     found = run(python, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not study", *lenient, *QUICK, "-o",
                 "addopts=--strict-markers", env={**clean, **home})  # fmt: skip
-    last = found.stdout.strip().splitlines()[-1].strip("= ")
+    last = (found.stdout.strip().splitlines() or ["nothing ran"])[-1].strip("= ")
     core = ", ".join(f"{name} {versions[name]}" for name in ("numpy", "numba", "scipy", "pandas"))
     helped = run(python, "-m", "discreet", "audit", "--help", env={**clean, **home})
     print(f"{which}: {last}; {', '.join(f'{name} {version}' for name, version in versions.items())}")

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 
 import pytest
@@ -35,7 +36,7 @@ def wait_for(address):
             with urllib.request.urlopen(f"{address}/readyz", timeout=5) as answer:
                 return answer.status
         except OSError:
-            continue
+            time.sleep(0.1)
     raise AssertionError("it does not answer")
 
 

@@ -299,5 +299,5 @@ def test_a_close_on_a_full_disk_releases_nothing_and_then_once(file, tmp_path, c
         assert sum(total for _, total in world.sums("banners").values()) == 8 * FULL
     full = False
     assert world.close("banners") == 1
-    assert [round(one.value) for one in world.control.releases("banners")] == [4, 4]
+    assert [round(one["value"]) for one in world.rows(schema.release)] == [4, 4]
     world.store.close()

@@ -210,7 +210,7 @@ def _write_release(connection: Connection, row: Row[Any], epoch: Row[Any], relea
         "what": release.what,
         "pulls": release.count,
         "units": str(release.units),
-        "value": release.value,
+        "value": (release.value or 0.0) + 0.0,  # not -0.0, which SQLite gives back as 0.0
         "scale": release.scale,
         "epsilon": epoch.epsilon,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
@@ -12,20 +13,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Blocking:
+class Blocking(ABC):
     """Whose operations give their result."""
 
+    @abstractmethod
     def run(self, steps: Steps[T]) -> T:
         """Carry out the effects of an operation, one after the other."""
-        raise NotImplementedError
 
 
-class Awaiting:
+class Awaiting(ABC):
     """Whose operations give a coroutine."""
 
+    @abstractmethod
     async def run(self, steps: Steps[T]) -> T:
         """Carry out the effects of an operation, one after the other."""
-        raise NotImplementedError
 
 
 class operation(Generic[P, T]):  # noqa: N801  (a decorator)

@@ -19,7 +19,7 @@ from discreet.registry import POLICIES, RULES
 from discreet.service import course
 from discreet.service.amounts import amount, not_above
 from discreet.service.messages import AlgorithmView, NewExperiment, PrivacyLabel, PrivacyUnit
-from discreet.service.problems import ServiceProblem, invalid
+from discreet.service.problems import invalid
 from discreet.service.tokens import MOST_SLOTS
 
 MEAN_RULE = "dp-nas-released"
@@ -216,6 +216,3 @@ def _options(name: str, request: NewExperiment, epsilon: Fraction) -> dict[str, 
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-__all__ = ["Description", "ServiceProblem", "algorithms", "describe"]

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -30,7 +31,7 @@ AWAY = (OperationalError, InterfaceError, NoConnectionLeft)
 _RETRIES = 8
 
 
-class Store:
+class Store(ABC):
     """A database and its transactions."""
 
     sqlite: bool
@@ -66,16 +67,17 @@ class Store:
                 time.sleep(0.01 * (_RETRIES - left))
         raise AssertionError("unreachable")
 
+    @abstractmethod
     def _collided(self, error: DBAPIError) -> bool:
-        raise NotImplementedError
+        """Whether writers were in each other's way."""
 
+    @abstractmethod
     def now(self, connection: Connection) -> float:
         """Seconds since 1970, by the one clock that all workers share."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lock(self, connection: Connection, experiment: int, *, shared: bool = False) -> None:
         """Wait until nobody else changes this experiment; many may share it to report."""
-        raise NotImplementedError
 
     def run(self, connection: Connection, statement: str, given: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
         """A statement with :names, past SQLAlchemy's compiler, which takes longer than the hot path's statements do."""
@@ -86,17 +88,17 @@ class Store:
         """A statement as the driver has it."""
         return statement
 
+    @abstractmethod
     def among(self, column: str) -> str:
         """SQL that is true for rows whose column is in the parameter :listed, which is `listed(...)`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def listed(self, values: Sequence[Any]) -> Any:
         """A list as a parameter."""
-        raise NotImplementedError
 
+    @abstractmethod
     def insert_assignments(self, connection: Connection, rows: list[tuple[int, int, int, str, int, float]]) -> None:
         """Rows of (experiment, epoch, slot, unit, arm, deadline)."""
-        raise NotImplementedError
 
     for_update = ""
     """What makes a SELECT hold its rows until the end of the transaction."""

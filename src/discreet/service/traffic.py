@@ -17,7 +17,7 @@ from discreet.service.course import resume
 from discreet.service.dealing import order
 from discreet.service.experiments import Description
 from discreet.service.messages import Assignment, Status
-from discreet.service.problems import ServiceProblem, conflict
+from discreet.service.problems import conflict
 from discreet.service.store import Store
 from discreet.service.units import pseudonym, share
 
@@ -204,6 +204,3 @@ def _tell_epoch(
             del counted[slot]
             why[slot] = "duplicate"
     return statuses
-
-
-__all__ = ["Ask", "ServiceProblem", "Started", "Tell", "assign", "tell"]

@@ -12,6 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection
@@ -106,15 +107,10 @@ class Writer:
     def _all(self, connection: Connection, works: list[Work]) -> list[Any]:
         """All reports first, so that asking cannot hold them up; then all questions, one experiment after the other."""
         answers: list[Any] = [None] * len(works)
-        tells = [(place, one) for place, work in enumerate(works) if not isinstance(work, Ask) for one in work]
-        if tells:
-            for place, work in enumerate(works):
-                if not isinstance(work, Ask):
-                    answers[place] = []
-            for (place, _), status in zip(
-                tells, tell(self._store, connection, self.shard, [one for _, one in tells]), strict=True
-            ):
-                answers[place].append(status)
+        told = [(place, work) for place, work in enumerate(works) if not isinstance(work, Ask)]
+        statuses = iter(tell(self._store, connection, self.shard, [one for _, rewards in told for one in rewards]))
+        for place, rewards in told:
+            answers[place] = list(islice(statuses, len(rewards)))
         asked: dict[int, list[int]] = {}
         for place, work in enumerate(works):
             if isinstance(work, Ask):
@@ -127,15 +123,13 @@ class Writer:
         """Questions about one experiment, as one."""
         together = Ask(asks[0][1].experiment, [unit for _, ask in asks for unit in ask.units])
         try:
-            given = assign(self._store, connection, together)
+            given = iter(assign(self._store, connection, together))
         except ServiceProblem as problem:
             for place, _ in asks:
                 answers[place] = problem
             return
-        start = 0
         for place, ask in asks:
-            answers[place] = given[start : start + len(ask.units)]
-            start += len(ask.units)
+            answers[place] = list(islice(given, len(ask.units)))
 
 
 def _deliver(answered: list[tuple[Any, Any]]) -> None:

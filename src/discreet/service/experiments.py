@@ -123,6 +123,8 @@ def describe(request: NewExperiment) -> Description:
     bandit = request.rule is None and bool(request.arms or request.policy)
     if bandit and len(request.arms) < 2:
         raise invalid("arms", f"arms must be at least two names, got {request.arms!r}")
+    if len(set(request.arms)) < len(request.arms):
+        raise invalid("arms", f"arms must have different names, got {request.arms!r}")
     if not bandit and request.arms:
         raise invalid("arms", "a rule estimates one mean and has no arms")
     request = msgspec.structs.replace(request, contribution=_contribution(request, bandit))

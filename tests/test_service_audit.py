@@ -170,10 +170,6 @@ def check(desk, report, name, samples):
     return found
 
 
-def test_a_short_audit_finds_nothing(desk, report):
-    check(desk, report, "the only answer", FEW)
-
-
 LONG = ("the only answer", "a reward far outside", "a running mean's only answer", "a person in two epochs")
 
 
@@ -270,12 +266,19 @@ def check_found(desk, report, monkeypatch, leak, samples):
 
 
 @pytest.mark.shown
-@pytest.mark.parametrize("leak", [closing_on_rewards, receipts_that_know], ids=lambda leak: leak.__name__)
-def test_a_leak_that_shows_always_is_found_at_once(desk, report, monkeypatch, leak):
-    check_found(desk, report, monkeypatch, leak, FEW)
+def test_a_leak_that_shows_always_is_found_at_once(desk, report, monkeypatch):
+    check_found(desk, report, monkeypatch, closing_on_rewards, FEW)
+
+
+def test_a_receipt_that_knows_is_not_the_same(desk, monkeypatch):
+    receipts_that_know(desk, monkeypatch)
+    with pytest.raises(AssertionError):
+        test_nothing_but_releases_and_decisions_depends_on_a_reward(desk, "the only answer")
 
 
 @pytest.mark.study
-@pytest.mark.parametrize(("leak", "samples"), [(counting_answers, FEW), (not_clipping, 3 * FEW)])
+@pytest.mark.parametrize(
+    ("leak", "samples"), [(counting_answers, FEW), (receipts_that_know, FEW), (not_clipping, 3 * FEW)]
+)
 def test_every_planted_leak_is_found(desk, report, monkeypatch, leak, samples):
     check_found(desk, report, monkeypatch, leak, samples)

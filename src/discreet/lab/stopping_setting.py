@@ -17,6 +17,7 @@ from discreet.lab.arms import Rewards, from_state, to_state
 from discreet.lab.instances import as_rewards
 from discreet.lab.setting import SEED, with_options
 from discreet.noise import Noise, SimulatedNoise
+from discreet.options import parameters_of
 from discreet.registry import RULES, make_rule
 from discreet.stopping import StoppingRule
 
@@ -142,7 +143,7 @@ class StoppingSetting:
 def parameters(rule: str) -> Mapping[str, inspect.Parameter]:
     """What a rule's constructor takes; nothing if there is no such rule, which `make_rule` says best."""
     known = isinstance(rule, str) and rule in RULES
-    return inspect.signature(RULES[rule]).parameters if known else {}
+    return parameters_of(RULES[rule]) if known else {}
 
 
 def _check_rewards(law: Rewards, rule: StoppingRule, *, capped: bool) -> None:

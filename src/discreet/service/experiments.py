@@ -14,6 +14,7 @@ import msgspec
 from discreet.algorithm import Algorithm
 from discreet.errors import ArgumentError
 from discreet.grid import Grid
+from discreet.options import parameters_of
 from discreet.privacy import Unit
 from discreet.registry import POLICIES, RULES
 from discreet.service import course
@@ -155,7 +156,7 @@ def _fitting(table: Mapping[str, type[Algorithm]]) -> list[str]:
 
 def _view(name: str, kind: str) -> AlgorithmView:
     algorithm: Any = (POLICIES if kind == "policy" else RULES)[name]
-    known = {key: one for key, one in inspect.signature(algorithm).parameters.items() if key not in OURS}
+    known = {key: one for key, one in parameters_of(algorithm).items() if key not in OURS}
     options = {key: _default(key, one) for key, one in known.items()}
     required = [key for key, one in known.items() if one.default is one.empty and key not in DEFAULTS]
     units: list[PrivacyUnit] = ["person", "event"]
@@ -205,7 +206,7 @@ def _algorithm(request: NewExperiment, bandit: bool) -> str:
 def _options(name: str, request: NewExperiment, epsilon: Fraction) -> dict[str, Any]:
     """All options of the algorithm, with those that the service knows."""
     kind: Any = POLICIES.get(name) or RULES.get(name)
-    known = inspect.signature(kind).parameters
+    known = parameters_of(kind)
     for key in request.options:
         if key in OURS or key not in known:
             there = ", ".join(sorted(set(known) - OURS))

@@ -149,7 +149,6 @@ def view(name: str, state: str, arms: list[ArmView], **changes: Any) -> Experime
         window=HOUR,
         population="everybody",
         source="assignments",
-        blind_receipts=False,
         privacy=label(),
         spent="0",
         arms=arms,
@@ -330,7 +329,6 @@ class FakeControl:
             window=new.window,
             population=new.population,
             source=new.source,
-            blind_receipts=new.blind_receipts,
             privacy=label(new.epsilon, new.privacy_unit),
             created_at=self.time,
         )

@@ -122,7 +122,7 @@ def live(name, path, trace, length, seed, bug):
     tell(trace, {"seen": entries(thing)})
     while not done(thing):
         if isinstance(thing, Bandit):
-            tickets = thing.ask(choice.choice([7, 10**5, 10**5]))
+            tickets = thing.ask(choice.choice([7, 10**4, 10**4]))
             thing.tell(tickets, [float(choice.random() < 0.5) for _ in tickets])
             if choice.random() < 0.2:
                 thing.save(path)

@@ -149,7 +149,7 @@ def noise_drawn_again(patch):
     patch.setattr(BinaryTreeCounter, "_add", add)
 
 
-@mutant(exact=["binary-tree"], audit=["binary-tree"], scales=["dp-ucb"])
+@mutant(exact=["binary-tree"], scales=["dp-ucb"])
 def natural_logarithm(patch):
     """ln T levels instead of log2 T."""
     honest = BinaryTreeCounter.__init__

@@ -59,14 +59,10 @@ class Model:
 
     def fate(self, one, reward, now):
         """What becomes of a reward, which is then remembered."""
-        if one in self.old or self.state == "stopped":
+        if one in self.old or self.state == "stopped" or one.deadline < now:
             return "late"
-        if one.assignment in self.told:
-            return "duplicate"
-        if one.deadline < now:
-            return "late"
-        self.told[one.assignment] = reward
-        return "counted"
+        self.told.setdefault(one.assignment, reward)
+        return "accepted"
 
     def end(self, view):
         """The open epoch has ended, and this is the next."""
@@ -152,8 +148,9 @@ class Traffic(RuleBasedStateMachine):
     def repeat(self, place, reward):
         steps["repeat"] += 1
         told = [one for one in self.model.given.values() if one.assignment in self.model.told]
-        expected = "late" if self.model.state == "stopped" else "duplicate"
-        assert self.world.tell((told[place % len(told)], reward)) == [expected]
+        one = told[place % len(told)]
+        expected = self.model.fate(one, reward, self.world.clock.now)
+        assert self.world.tell((one, reward)) == [expected]
 
     @precondition(lambda self: self.model.old)
     @rule(place=PLACES, reward=REWARDS)

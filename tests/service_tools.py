@@ -79,7 +79,7 @@ class World:
             size = min(1000, missing - start)
             given += self.ask_all(name, [f"{prefix}-{epoch.number}-{start + one}" for one in range(size)])
         told = [(one, reward(one.arm)) for one in given]
-        assert set(self.tell(*[one for one in told if one[1] is not None])) <= {"counted"}
+        assert set(self.tell(*[one for one in told if one[1] is not None])) <= {"accepted"}
         return given
 
     def close(self, name):

@@ -19,7 +19,7 @@ def view(name, **changes):
     return {
         "id": "e1", "name": name, "state": "running", "description": "", "algorithm": "dp-se", "kind": "policy",
         "options": {}, "low": 0.0, "high": 1.0, "default_reward": 0.25, "window": 60.0, "population": "everybody",
-        "source": "assignments", "blind_receipts": False, "privacy": LABEL, "spent": "0", "arms": [], "epoch": None,
+        "source": "assignments", "privacy": LABEL, "spent": "0", "arms": [], "epoch": None,
         "best": None, "settled": False, "estimate": None, "answer": None, "created_at": 0.0, "started_at": 0.0,
         "ended_at": None, **changes,
     }  # fmt: skip
@@ -93,9 +93,9 @@ class Stub:
 
     def take(self, assignment, reward):
         if assignment in self.rewards:
-            return "duplicate"
+            return "accepted"
         self.rewards[assignment] = reward
-        return "counted"
+        return "accepted"
 
     def requests(self, ending):
         return [body for _, path, body in self.seen if path.endswith(ending)]

@@ -12,7 +12,7 @@ def test_some_random_walks():
 
 @pytest.mark.study
 def test_ten_thousand_steps_of_random_walks(page):
-    steps = walk(400, 60)
+    steps = walk(270, 60)
     page("Fuzzing", what="steps of random walks over ask and tell", cases=steps)
     print(f"{steps:,} steps of random walks over the ask/tell driver")
     assert steps >= 10_000

@@ -16,6 +16,7 @@ from discreet.lab import Results, fast, simulate
 from discreet.lab.evaluation import Evaluation
 from discreet.lab.league_study import LeagueStudy
 from discreet.lab.report import Reproduced
+from discreet.lab.stopping_laws import LawGrid
 from discreet.lab.stopping_study import StoppingStudy
 from discreet.lab.store import Store
 
@@ -285,7 +286,8 @@ def tiny(monkeypatch):
     small = {"instances": ("C2",), "arms": (5,), "epsilons": (1.0,), "constants": (3,), "wide_sweep": None}
     monkeypatch.setattr(commands, "Evaluation", partial(Evaluation, **small))
     few = {"runs": 2, "failure_runs": 2, "means": (0.5,), "alphas": (0.9,), "epsilons": (1.0,), "betas": (0.05,)}
-    monkeypatch.setattr(commands, "StoppingStudy", partial(StoppingStudy, **few, failure_betas=(0.3,)))
+    few |= {"failure_betas": (0.3,), "laws": LawGrid(runs=2)}
+    monkeypatch.setattr(commands, "StoppingStudy", partial(StoppingStudy, **few))
 
     few = {"arms": (5,), "epsilons": (1.0,), "policies": ("dp-se", "dp-chernoff-imed"), "many_runs": 2}
     monkeypatch.setattr(commands, "LeagueStudy", partial(LeagueStudy, **few))

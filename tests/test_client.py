@@ -346,14 +346,14 @@ def test_what_is_refused_is_not_repeated(driven, stub):
 
 def test_what_may_have_been_done_is_not_repeated(driven, stub):
     d = driven()
-    for trouble in (httpx.ReadTimeout(""), 502, 504):
+    for trouble in (httpx.ReadTimeout(""), 502, 503, 504):
         stub.trouble.append(trouble)
         with pytest.raises(ServiceError):
             d.do(d.client.create("banners", epsilon=1, arms=["a", "b"], policy="dp-se"))
-    assert len(stub.seen) == 3
-    stub.trouble.extend([DOWN, httpx.ConnectTimeout(""), httpx.PoolTimeout(""), 503])  # these were not
+    assert len(stub.seen) == 4
+    stub.trouble.extend([DOWN, httpx.ConnectTimeout(""), httpx.PoolTimeout(""), 429])  # these were not
     assert d.do(d.client.create("banners", epsilon=1, arms=["a", "b"], policy="dp-se")).state == "draft"
-    assert len(stub.seen) == 8
+    assert len(stub.seen) == 9
 
 
 def test_what_answers_is_no_discreet_service(driven, stub):
@@ -584,7 +584,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         arrived.extend(item["assignment"] for item in body["rewards"])
-        answer = json.dumps({"statuses": ["counted"] * len(body["rewards"])}).encode()
+        answer = json.dumps({"statuses": ["accepted"] * len(body["rewards"])}).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(answer)))
         self.end_headers()

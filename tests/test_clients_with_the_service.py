@@ -190,9 +190,11 @@ def test_a_closed_client_still_serves_the_fallback(live):
         client.experiments()
 
 
-def test_a_lost_answer_to_totals_is_looked_up(live, client):
+@pytest.mark.parametrize("lost", ["no answer", "503"])
+def test_a_lost_answer_to_totals_is_looked_up(live, client, lost):
     """The totals arrive and the answer does not: it shows that the epoch is closed, and nothing is used twice."""
-    experiment = prepare(client, "lossy", source="totals")
+    name = f"lossy-{lost.replace(' ', '-')}"
+    experiment = prepare(client, name, source="totals")
     rows = [
         (f"{arm}{i}", f"{arm}{i}", arm, i, RATES[arm])
         for arm, pulls in experiment.plan().pulls.items()
@@ -204,16 +206,39 @@ def test_a_lost_answer_to_totals_is_looked_up(live, client):
             response = super().handle_request(request)
             if request.url.path.endswith("/totals"):
                 response.read()
+                if lost == "503":  # what the service says where it does not know whether it has committed
+                    return httpx.Response(503)
                 raise httpx.ReadTimeout("lost")
             return response
 
     with Client(live.address, live.key, transport=Lossy()) as unlucky:
-        found = unlucky.experiment("lossy").close_from_log(frame(rows))
+        found = unlucky.experiment(name).close_from_log(frame(rows))
     assert found.epoch == 1
     assert experiment.epochs()[0].state == "closed"
     if not experiment.view().settled:
         with pytest.raises(ArgumentError, match="epoch must be the open one, 2"):
             experiment.close_from_log(frame(rows))
+
+
+def test_totals_that_did_not_arrive_say_where_to_go_on(live, client):
+    experiment = prepare(client, "refused", source="totals")
+    rows = [
+        (f"{arm}{i}", f"{arm}{i}", arm, i, RATES[arm])
+        for arm, pulls in experiment.plan().pulls.items()
+        for i in range(pulls)
+    ]
+
+    class Refusing(httpx.HTTPTransport):
+        def handle_request(self, request):
+            if request.url.path.endswith("/totals"):
+                return httpx.Response(503)
+            return super().handle_request(request)
+
+    with Client(live.address, live.key, transport=Refusing()) as unlucky, pytest.raises(ServiceError) as error:
+        unlucky.experiment("refused").close_from_log(frame(rows))
+    assert f"epoch 1 would have used the log until {max(row[3] for row in rows)!r}" in error.value.__notes__[0]
+    assert experiment.epochs()[0].state == "open"
+    assert experiment.close_from_log(frame(rows)).epoch == 1
 
 
 def test_a_mean_from_a_log_without_arms(client):

@@ -578,14 +578,13 @@ def typed(**changes):
 
 
 def test_a_new_experiment(control, admin):
-    page = post(admin, "/experiments/new", typed(blind_receipts="yes"))
+    page = post(admin, "/experiments/new", typed())
     assert page.status_code == 200
     assert "The draft is saved" in page.text
     made = control.experiment("exp_newone")
     assert [arm.name for arm in made.arms] == ["blue", "green"]
     assert made.options == {"beta": 0.05, "horizon": 1_000_000}
     assert (made.window, made.default_reward, made.privacy.epsilon) == (5400.0, 0.0, "0.5")
-    assert made.blind_receipts
     assert made.description == "Hello\nthere"
 
 

@@ -25,9 +25,12 @@ from discreet.lab import (
     simulate_rules,
     stopping,
 )
-from discreet.lab.fast import SlowWarning
+from discreet.lab.fast import SlowWarning, hint
 from discreet.lab.simulate import split
-from discreet.lab.stopping import ARRAYS, CAP, join_runs, run_rule, run_rule_part, two_values
+from discreet.lab.stopping import join_runs, run_rule, run_rule_part
+from discreet.lab.stopping_play import two_values
+from discreet.lab.stopping_results import ARRAYS
+from discreet.lab.stopping_setting import CAP
 from discreet.lab.store import Store
 from tests import examples
 
@@ -183,13 +186,13 @@ def test_without_numba_the_object_runs_with_the_same_law_and_one_warning_says_ho
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.delattr(discreet.lab, "kernels")
     monkeypatch.setitem(sys.modules, "numba", None)
-    stopping.hint.cache_clear()
+    hint.cache_clear()
     simulate_rule("dp-exp-nas", 0.5, runs=2, epsilon=1.0, **EASY)  # what has no kernel has nothing to say
     with pytest.warns(SlowWarning, match=r"numba is not installed.*pip install 'discreet\[lab\]'") as caught:
         slow = simulate_rule(**given, runs=300)
     assert len(caught) == 1
     simulate_rule("nas", 0.5, runs=2, **EASY)  # a second warning would be an error
-    stopping.hint.cache_clear()
+    hint.cache_clear()
     assert (fast.method, slow.method) == ("kernel", "object")
     for name in ("samples", "estimates"):
         assert stats.ks_2samp(getattr(fast, name), getattr(slow, name)).pvalue > LEVEL

@@ -16,7 +16,7 @@ from discreet.lab import StoppingSetting, Uniform, simulate_rule
 from discreet.lab.kernels import bernstein as kernel
 from discreet.lab.kernels.randomness import fresh_state
 from discreet.lab.kernels.stopping import coin_on
-from discreet.lab.stopping import _by_object, _in_chunks
+from discreet.lab.stopping_play import _by_object, _in_chunks
 from discreet.stopping.released import block_ends, failure_bound, least_level
 from discreet.tails import bernstein_radius, hoeffding_radius, largest_mean
 

@@ -17,6 +17,7 @@ from discreet.lab.league_study import LeagueStudy, standings
 from discreet.lab.report import Reproduced
 from discreet.lab.results import Results, Simulation
 from discreet.lab.stopping_gallery import every_stopping_picture
+from discreet.lab.stopping_laws import LawGrid
 from discreet.lab.stopping_study import StoppingStudy
 from discreet.lab.tables import write_tables
 from discreet.theory import regret_lower_bound
@@ -40,6 +41,7 @@ STUDY = StoppingStudy(
     epsilons=(0.005, 0.01, 1.0),
     betas=(0.01, 0.05),
     failure_betas=(0.05, 0.4),
+    laws=LawGrid(runs=10),
 )
 
 

@@ -1,10 +1,10 @@
-"""The audit through the HTTP API: whatever an analyst can read there tells less about a reward than is promised.
+"""The audit through the HTTP API: whatever can be read there tells less about a reward than is promised.
 
 Two histories differ in what one person, Ann, reports: her rewards are 1 in one of them, and 0, or never sent, in the
 other. Both are played many times through the real application, and everything that it answers is the output: releases,
-counts, times, arms that are left, ledgers, status codes, and sizes. What is random and says nothing, such as ids, is
-left out, and the clock is ours. The audit's own limits then bound epsilon from below. Leaks that are planted must be
-found.
+counts, times, arms that are left, ledgers, status codes, and sizes, as an analyst sees them; and the receipts of
+somebody who reports in Ann's name with the key of a web page. What is random and says nothing, such as ids, is left
+out, and the clock is ours. The audit's own limits then bound epsilon from below. Leaks that are planted must be found.
 """
 
 import itertools
@@ -19,13 +19,13 @@ from discreet.auditing.events import DERIVED
 from discreet.auditing.examine import compare
 from discreet.auditing.neighbours import Pair
 from discreet.grid import Grid
-from discreet.service import schema, views
+from discreet.service import schema, views, writer
 from discreet.service.messages import NewKey, NewPopulation
 from tests.service_tools import Clock, World, new_file
 
 ERROR = 1e-6  # the chance that a bound is too high
-FEW, MANY = 81, 600  # a leak that shows always is found by 54 runs of either side; the others pick the event
-WINDOW, PATHS = 60.0, 6
+FEW, MANY = 81, 400  # a leak that shows always is found by 54 runs of either side; the others pick the event
+WINDOW, ANSWERS = 60.0, 8
 MEANINGLESS = {"id", "name", "population", "experiment", "digest"}  # random, or chosen anew for every run
 RELEASED = {"mean", "value"}
 
@@ -45,6 +45,7 @@ class Desk:
     def __init__(self, url, clock):
         self.world, self.numbers = World(url, clock), itertools.count()
         self.analyst = self.world.control.make_key(NewKey("analyst", ["analyse"])).key
+        self.page = self.world.control.make_key(NewKey("page", ["assign", "report"])).key
         self.close = self.world.close
 
     def play(self, web, history):
@@ -61,7 +62,9 @@ class Desk:
             hers = self._fill(web, name, epoch, history.others, reward)
             self.close(name)
             seen += self._look(web, name)
+            seen += self._try(web, name)
             self.world.clock.wait(WINDOW + 1)
+            seen += self._try(web, name)
             self.close(name)
             seen += self._look(web, name)
             for one in self.released:
@@ -81,23 +84,32 @@ class Desk:
             if reward is not None
         ]
         if told:
-            assert set(web.post("/v1/rewards:batch", json={"rewards": told}).json()["statuses"]) == {"counted"}
+            assert set(web.post("/v1/rewards:batch", json={"rewards": told}).json()["statuses"]) == {"accepted"}
         return given[0]["arm"]
 
-    @property
-    def _key(self):
-        return {"Authorization": f"Bearer {self.analyst}"}
+    def _try(self, web, name):
+        """What a stranger with the key of a page gets: Ann's assignment, and the receipt of a reward in her name."""
+        key = {"Authorization": f"Bearer {self.page}"}
+        given = web.post(f"/v1/experiments/{name}/assignments", json={"units": ["ann"]}, headers=key)
+        (hers,) = given.json()["assignments"]
+        tried = {"rewards": [{"assignment": hers["assignment"], "reward": 0.0}]}
+        told = web.post("/v1/rewards:batch", json=tried, headers=key)
+        # Her arm and her token follow from the experiment's secret, which is another one in every run.
+        return [(len(given.content), (given.status_code, hers["learn"], hers["deadline"])), _shown(told)]
 
     def _look(self, web, name):
         """The size of every answer, and what it says apart from noisy numbers."""
         one = f"/v1/experiments/{name}"
         paths = [f"{one}/releases", one, f"{one}/epochs", f"{one}/plan", f"/v1/populations/{name}/ledger", "/metrics"]
-        answers = web.together(*[("GET", path, None) for path in paths], headers=self._key)
+        key = {"Authorization": f"Bearer {self.analyst}"}
+        answers = web.together(*[("GET", path, None) for path in paths], headers=key)
         self.released = answers[0].json()["releases"]
-        return [
-            (len(answer.content), (answer.status_code, json.dumps(plain(answer.json()), sort_keys=True)))
-            for answer in answers
-        ]
+        return list(map(_shown, answers))
+
+
+def _shown(answer):
+    """The size of an answer, and what it says."""
+    return len(answer.content), (answer.status_code, json.dumps(plain(answer.json()), sort_keys=True))
 
 
 def plain(value):
@@ -158,12 +170,11 @@ def check(desk, report, name, samples):
     return found
 
 
-def test_a_short_audit_finds_nothing(desk, report):
-    check(desk, report, "the only answer", FEW)
+LONG = ("the only answer", "a reward far outside", "a running mean's only answer", "a person in two epochs")
 
 
 @pytest.mark.study
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("name", LONG)
 def test_a_long_audit_finds_less_than_is_promised(desk, report, name):
     epochs = len(PAIRS[name][0].ann)
     found = check(desk, report, name, MANY // epochs)
@@ -176,7 +187,7 @@ def test_nothing_but_releases_and_decisions_depends_on_a_reward(desk, name):
     one, other = PAIRS[name]
     with desk.world.web() as web:
         looks = [desk.play(web, history) for history in (one, other)]
-    for place in range(PATHS):
+    for place in range(ANSWERS):
         for fact in (f"answer {place}", f"{DERIVED}size of answer {place}"):
             assert looks[0][fact] == looks[1][fact]
 
@@ -218,6 +229,21 @@ def counting_answers(desk, monkeypatch):
     monkeypatch.setattr(views, "epoch_views", epoch_views)
 
 
+def receipts_that_know(desk, monkeypatch):
+    """A second reward gets another receipt than the first."""
+    honest = writer.tell
+
+    def tell(store, connection, shard, given):
+        table = schema.assignment
+        query = select(table.c.experiment, table.c.slot).where(table.c.told > 0)
+        came = set(map(tuple, connection.execute(query)))
+        said = honest(store, connection, shard, given)
+        places = [(one.experiment.id, one.place.slot) for one in given]
+        return ["late" if place in came else status for place, status in zip(places, said, strict=True)]
+
+    monkeypatch.setattr(writer, "tell", tell)
+
+
 def not_clipping(desk, monkeypatch):
     """A reward counts as it is."""
     monkeypatch.setattr(Grid, "encode", lambda grid, reward, clip=False: round(reward / grid.step) - grid.floor)
@@ -226,6 +252,7 @@ def not_clipping(desk, monkeypatch):
 LEAKS = {
     closing_on_rewards: (History([0.0], 0.0, EVENT), History([None], 0.0, EVENT)),
     counting_answers: PAIRS["the only answer"],
+    receipts_that_know: PAIRS["the only answer"],
     not_clipping: (History([15.0], 0.0, SLOW), History([0.0], 0.0, SLOW)),
 }
 
@@ -238,11 +265,20 @@ def check_found(desk, report, monkeypatch, leak, samples):
     assert found.epsilon > 1.0, found
 
 
+@pytest.mark.shown
 def test_a_leak_that_shows_always_is_found_at_once(desk, report, monkeypatch):
     check_found(desk, report, monkeypatch, closing_on_rewards, FEW)
 
 
+def test_a_receipt_that_knows_is_not_the_same(desk, monkeypatch):
+    receipts_that_know(desk, monkeypatch)
+    with pytest.raises(AssertionError):
+        test_nothing_but_releases_and_decisions_depends_on_a_reward(desk, "the only answer")
+
+
 @pytest.mark.study
-@pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
-def test_every_planted_leak_is_found(desk, report, monkeypatch, leak):
-    check_found(desk, report, monkeypatch, leak, 3 * FEW)
+@pytest.mark.parametrize(
+    ("leak", "samples"), [(counting_answers, FEW), (receipts_that_know, FEW), (not_clipping, 3 * FEW)]
+)
+def test_every_planted_leak_is_found(desk, report, monkeypatch, leak, samples):
+    check_found(desk, report, monkeypatch, leak, samples)

@@ -69,7 +69,7 @@ def test_a_clock_that_jumps_back_closes_nothing_early_and_loses_nothing(world):
     world.clock.wait(-50_000)
     given += world.ask_all("banners", [f"v{number}" for number in range(4)])
     assert world.close("banners") is None
-    assert set(world.tell(*[(one, 1.0) for one in given])) == {"counted"}
+    assert set(world.tell(*[(one, 1.0) for one in given])) == {"accepted"}
     world.clock.wait(-10)
     assert world.close("banners") is None
     world.clock.wait(70)
@@ -216,7 +216,7 @@ def test_scrubbing_spares_open_epochs(world):
     world.finish_epoch("one", lambda arm: 1.0)
     world.scrub()
     assert world.count(schema.assignment) == 1
-    assert world.tell((kept[0], 1.0)) == ["counted"]
+    assert world.tell((kept[0], 1.0)) == ["accepted"]
     assert world.ask("two", "ann") == kept
 
 

@@ -106,8 +106,8 @@ def live_closes(world, experiments, epochs):
             said.update(status for _, status in answers)
             for one in world.control.epochs(name)[epoch - 1].releases:
                 statuses = [status for told, status in answers if told == one.arm]
-                assert set(statuses) <= {"counted", "late"}
-                assert round(one.value) == statuses.count("counted")
+                assert set(statuses) <= {"accepted", "late"}
+                assert round(one.value) == statuses.count("accepted")
             if world.control.experiment(name).epoch is None:  # one arm had so much more that all is found out
                 break
     assert world.count(schema.counter) == 0
@@ -115,7 +115,7 @@ def live_closes(world, experiments, epochs):
 
 
 def test_every_reward_is_before_the_close_or_late(world):
-    assert live_closes(world, 1, 4)["counted"]
+    assert live_closes(world, 1, 4)["accepted"]
 
 
 @pytest.mark.study
@@ -125,9 +125,9 @@ def test_forty_experiments_closed_under_traffic(world, page):
         FAULTS,
         fault=f"{kind(world)}: rewards during a close",
         faults=said["late"],
-        checked=f"{said['counted']:,} counted in time, the others late",
+        checked=f"{said['accepted']:,} counted in time, the others late",
     )
-    assert min(said["counted"], said["late"]) > 100
+    assert min(said["accepted"], said["late"]) > 100
 
 
 def test_who_asks_during_a_close_is_in_the_next_epoch(world):
@@ -196,7 +196,7 @@ def test_a_killed_postgresql_loses_nothing_that_was_confirmed(server, clock):
             server.start()
         if number % 40 == 0 or number >= len(tells) // 2 - 5:
             confirmed += writer.do_now([one])
-    assert set(confirmed) == {"counted"}
+    assert set(confirmed) == {"accepted"}
     writer.stop()
     assert sum(count for count, _ in world.sums("banners").values()) == len(confirmed)
     world.clock.wait(60)
@@ -228,7 +228,7 @@ def test_what_must_hold_does_not_depend_on_how_postgresql_is_set_up(careless):
     with careless.store.writing() as connection:
         assert connection.execute(text("SHOW transaction_isolation")).scalar_one() == "read committed"
         assert connection.execute(text("SHOW synchronous_commit")).scalar_one() == "on"
-    assert live_closes(careless, 1, 3)["counted"]
+    assert live_closes(careless, 1, 3)["accepted"]
 
 
 def test_without_connections_left_it_says_so_and_recovers(world):
@@ -244,7 +244,7 @@ def test_without_connections_left_it_says_so_and_recovers(world):
         assert web.get("/readyz").status_code == 503
         for one in held:
             one.close()
-        assert web.put(f"/v1/rewards/{token}", json={"reward": 1.0}).json() == {"status": "counted"}
+        assert web.put(f"/v1/rewards/{token}", json={"reward": 1.0}).json() == {"status": "accepted"}
         assert web.get("/readyz").status_code == 200
 
 
@@ -270,7 +270,7 @@ def test_on_a_full_disk_nothing_happens_and_then_everything(file, tmp_path, cloc
         assert web.post("/v1/experiments/banners/assignments", json=asked).status_code == 503
     assert {table.name: world.rows(table) for table in schema.metadata.sorted_tables} == before
     full = False
-    assert set(writer.do_now([told(started, one) for one in given])) == {"counted"}
+    assert set(writer.do_now([told(started, one) for one in given])) == {"accepted"}
     assert sum(one.learn for one in writer.do_now(traffic.Ask(started, [f"v{number}" for number in range(400)]))) == 400
     assert sum(count for count, _ in world.sums("banners").values()) == 300
     writer.stop()

@@ -3,6 +3,7 @@
 import pytest
 
 from discreet.service import schema
+from discreet.service.messages import NewKey
 from discreet.service.problems import ServiceProblem
 from tests.service_tools import draft, small
 
@@ -96,7 +97,7 @@ def test_a_pause_assigns_nobody_new_closes_nothing_and_loses_nothing(world):
     given = world.fill("banners", lambda arm: None)
     world.control.pause("banners")
     assert not world.ask("banners", "late-comer")[0].learn
-    assert set(world.tell(*[(one, 1.0) for one in given])) == {"counted"}
+    assert set(world.tell(*[(one, 1.0) for one in given])) == {"accepted"}
     world.clock.wait(60)
     assert world.close("banners") is None
     world.control.resume("banners")
@@ -127,7 +128,8 @@ def test_a_log_of_events_gives_totals_once(world):
     refused(422, world.control.close_with, "logged", 1, {**full, "a": full["a"] + 1})
     refused(422, world.control.close_with, "logged", 1, {"a": 0})
     refused(409, world.control.close_with, "logged", 2, full)
-    after = world.control.close_with("logged", 1, {"a": full["a"], "b": 0})
+    world.control.close_with("logged", 1, {"a": full["a"], "b": 0})
+    after = world.control.experiment("logged")
     assert [round(one.value) for one in world.control.releases("logged")] == [plan.pulls["a"], 0]
     refused(409, world.control.close_with, "logged", 1, full)
     assert after.arms[1].eliminated_in == 1
@@ -142,3 +144,22 @@ def test_other_policies_run_too(world, policy):
     quota = world.control.experiment("banners").epoch.quota
     world.finish_epoch("banners", lambda arm: 0.25)
     assert sum(one.count for one in world.control.releases("banners")) == quota
+
+
+def test_arms_have_different_names(world):
+    refused(422, world.control.create, draft(arms=["a", "b", "a"]))
+
+
+def test_a_key_for_one_experiment_does_not_learn_that_there_are_others(world):
+    mine = world.start("mine", **small())
+    world.start("running", **small())
+    world.control.create(draft("planned", **small()))
+    key = world.control.make_key(NewKey("shop", ["assign", "report", "analyse"], experiment=mine.id)).key
+    with world.web() as web:
+        headers = {"Authorization": f"Bearer {key}"}
+        for other in ("running", "planned", "nothing"):
+            path = f"/v1/experiments/{other}"
+            asked = web.post(f"{path}/assignments", json={"units": ["ann"]}, headers=headers)
+            shown = web.get(path, headers=headers)
+            for said in (asked, shown):
+                assert (said.status_code, said.json()["detail"]) == (404, f"there is no experiment '{other}'")

@@ -8,10 +8,12 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from discreet.service import budget, closing, schema
+from discreet.service import journal as journal_module
 from discreet.service.app import Closer
 from discreet.service.journal import Journal
 from discreet.service.messages import NewPopulation
 from discreet.service.metrics import Metrics
+from discreet.service.restoring import recover
 from discreet.service.server import Settings, prepare
 from tests.service_tools import BASE, World, draft, small
 
@@ -160,7 +162,7 @@ def test_a_token_of_a_lost_epoch_does_not_count_in_a_new_one_of_the_same_number(
     assert again[0].epoch == 2
     assert set(site.world.tell(*[(one, 1.0) for one in lost])) == {"late"}
     assert site.world.sums("banners") == {}
-    assert set(site.world.tell(*[(one, 1.0) for one in again])) == {"counted"}
+    assert set(site.world.tell(*[(one, 1.0) for one in again])) == {"accepted"}
 
 
 def test_people_who_may_be_in_every_epoch_are_charged_all_that_may_be_lost(site):
@@ -206,6 +208,90 @@ def test_single_rewards_are_charged_once(site):
     assert (reserved(site), spent(site)) == (100, 100)
     site.world.control.stop("banners")
     assert reserved(site) == 100
+
+
+def test_each_restore_of_the_same_backup_is_charged_for_people_in_every_epoch(site):
+    """Each of the three lives of the database after the backup may cost them all that the backup had not spent."""
+    site.world.start(**small(**PERSON))
+    end_epoch(site, "banners")
+    site.back_up()
+    before = spent(site)
+    for restored in (1, 2, 3):
+        end_epoch(site, "banners")
+        site.put_back()
+        assert len(site.start_server()) == 1
+        assert reserved(site) == before + (restored + 1) * (100 - before)
+        assert spent(site) == before + restored * (100 - before)
+
+
+def test_each_restore_of_the_same_backup_is_charged_for_people_who_count_once(site):
+    site.world.start(**small(**ONCE))
+    site.back_up()
+    for restored in (1, 2, 3):
+        end_epoch(site, "banners")
+        site.put_back()
+        assert len(site.start_server()) == 1
+        assert reserved(site) == 100 * (restored + 1)
+    end_epoch(site, "banners")
+    site.back_up()  # one that knows of all this
+    end_epoch(site, "banners")
+    site.put_back()
+    assert len(site.start_server()) == 1
+    assert reserved(site) == 500
+
+
+def test_totals_have_no_marks_so_that_their_rewards_may_be_handed_in_again(site):
+    site.world.start(source="totals", **small())
+    site.back_up()
+    pulls = site.world.control.open_plan("banners").pulls
+    site.world.control.close_with("banners", 1, dict.fromkeys(pulls, 0))
+    site.look()
+    site.put_back()
+    assert len(site.start_server()) == 1
+    assert reserved(site) == 200
+
+
+def test_an_experiment_at_its_end_is_charged_for_what_an_older_backup_has_cost(site):
+    site.world.start(**small(**ONCE))
+    site.back_up("old")
+    end_epoch(site, "banners")
+    site.world.control.stop("banners")
+    site.back_up("new")
+    site.put_back("old")
+    site.start_server()
+    end_epoch(site, "banners")  # by the promise of 200
+    site.put_back("new")
+    assert reserved(site) == 100
+    assert site.start_server() == []
+    assert reserved(site) == 200
+    assert site.start_server() == []
+    assert reserved(site) == 200
+
+
+def test_a_server_that_is_only_behind_for_a_moment_burns_nothing(site):
+    """Between a look at the journal and the recovery, another server may have shown that nothing is missing."""
+    site.world.start(**small())
+    site.world.ask("banners", "ann")
+    assert recover(site.world.store, Journal(site.journal), asked=False) == []
+    assert recover(site.world.store, None, asked=False) == []
+    assert [one.state for one in site.world.control.epochs("banners")] == ["open"]
+
+
+def test_what_is_read_first_is_the_journal(site, monkeypatch):
+    """An epoch that another server closes while we look is in both, and not in the journal alone."""
+    site.world.start(**small())
+    journal, honest = Journal(site.journal), journal_module.closed_epochs
+
+    def meanwhile(connection):
+        monkeypatch.undo()
+        found = honest(connection)
+        end_epoch(site, "banners")
+        return found
+
+    monkeypatch.setattr(journal_module, "closed_epochs", meanwhile)
+    assert not journal.is_ahead(site.world.store)
+    assert len(journal.lines()) == 1
+    assert not journal.is_ahead(site.world.store)
 
 
 def test_who_cannot_pay_for_the_loss_is_stopped(site):

@@ -13,7 +13,8 @@ from discreet.grid import Grid
 from discreet.lab import Discrete, StoppingSetting
 from discreet.lab.kernels import stopping
 from discreet.lab.kernels.randomness import fresh_state
-from discreet.lab.stopping import _by_object, _in_chunks, run_rule
+from discreet.lab.stopping import run_rule
+from discreet.lab.stopping_play import _by_object, _in_chunks
 
 LEVEL = 1e-6
 

@@ -8,6 +8,7 @@ import pytest
 from discreet import theory
 from discreet.lab import simulate_rule
 from discreet.lab.stopping_gallery import NAMES, every_stopping_picture, upper_limit
+from discreet.lab.stopping_laws import LawGrid
 from discreet.lab.stopping_report import stopping_headlines, stopping_row
 from discreet.lab.stopping_study import ENDS, PRIVATE, RULES, Problem, StoppingStudy, slope
 
@@ -19,6 +20,7 @@ SMALL = StoppingStudy(
     epsilons=(0.001, 0.003, 0.01, 0.5),
     betas=(0.01, 0.05),
     failure_betas=(0.05, 0.4),
+    laws=LawGrid(runs=10),
 )
 
 

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
+
+
+@cache
+def parameters_of(kind: type[Any]) -> Mapping[str, inspect.Parameter]:
+    """What a constructor takes; looked up once, since simulations build thousands of objects."""
+    return inspect.signature(kind).parameters
 
 
 class Configured:
@@ -13,7 +21,7 @@ class Configured:
 
     def options(self) -> dict[str, Any]:
         """The constructor arguments that rebuild this object, as JSON values."""
-        names = inspect.signature(type(self)).parameters
+        names = parameters_of(type(self))  # type: ignore[arg-type]  # mypy takes its objects' hash for the class's
         values = {name: getattr(self, name) for name in names if name != "noise"}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 

@@ -5,7 +5,6 @@ What is registered is met by the contract tests and the simulator, and can be na
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from discreet import bandits, stopping
 from discreet.algorithm import Algorithm
 from discreet.errors import ArgumentError, StateError
 from discreet.noise import restore_noise
+from discreet.options import parameters_of
 from discreet.privacy import Arm
 
 POLICIES: dict[str, type[bandits.Policy]] = {
@@ -129,7 +129,7 @@ def _look_up(what: str, name: str, table: dict[str, Any]) -> Any:
 
 
 def _check_options(name: str, kind: type, options: dict[str, Any]) -> None:
-    known = inspect.signature(kind).parameters
+    known = parameters_of(kind)
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         return
     unknown = sorted(set(options) - set(known))

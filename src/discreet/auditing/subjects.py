@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ from discreet.auditing.neighbours import Pair, policy_pairs, rule_pairs
 from discreet.auditing.play import by_totals
 from discreet.bandits import Policy
 from discreet.errors import ArgumentError
+from discreet.options import parameters_of
 from discreet.registry import POLICIES, RULES, make_policy, make_rule
 from discreet.stopping import StoppingRule
 
@@ -64,7 +64,7 @@ def mechanism_subject(name: str, epsilon: float) -> Subject:
 def policy_subject(name: str, epsilon: float, options: Mapping[str, Any]) -> Subject:
     """A policy with two arms."""
     kind, chosen = POLICIES[name], guess_options(POLICIES[name], epsilon, options)
-    horizon = inspect.signature(kind).parameters.get("horizon")
+    horizon = parameters_of(kind).get("horizon")
     if horizon is not None and horizon.default is horizon.empty and "horizon" not in chosen:
         chosen["horizon"] = busy_horizon(name, chosen)
     example: Policy = build(make_policy, name, {"arms": ARMS, **chosen})
@@ -94,7 +94,7 @@ def rule_subject(name: str, epsilon: float, options: Mapping[str, Any]) -> Subje
 
 def guess_options(kind: type, epsilon: float, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options for a class: those given, and guesses for others that it has."""
-    parameters = inspect.signature(kind).parameters
+    parameters = parameters_of(kind)
     wraps = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     guessed = {name: value for name, value in GUESSES.items() if name in parameters}
     if "epsilon" in parameters or wraps:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +16,7 @@ from discreet.cli.console import Column, fitting_table, output, plain_table
 from discreet.lab.results import NEVER, Results, Simulation
 from discreet.lab.setting import with_options
 from discreet.lab.tables import number
+from discreet.options import parameters_of
 from discreet.registry import TABLES
 
 QUANTILE_HEADINGS = {"q05": "5 %", "q25": "25 %", "median": "median", "q75": "75 %", "q95": "95 %"}
@@ -91,7 +91,7 @@ def algorithms() -> list[dict[str, Any]]:
 
 def describe(what: str, name: str, kind: type[Algorithm]) -> dict[str, Any]:
     """One algorithm."""
-    parameters = [entry for entry in inspect.signature(kind).parameters.values() if entry.name not in SET_BY_THE_LAB]
+    parameters = [entry for entry in parameters_of(kind).values() if entry.name not in SET_BY_THE_LAB]
     named = [entry for entry in parameters if entry.kind is not entry.VAR_KEYWORD]
     wraps = len(named) < len(parameters)  # options that it does not know go to what it wraps
     return {

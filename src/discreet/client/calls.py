@@ -16,7 +16,7 @@ from discreet.service.messages import Problem, Request
 
 T = TypeVar("T")
 
-BUSY = frozenset({429, 503})  # the service took nothing: any request may be sent again
+BUSY = frozenset({429})  # the service took nothing: any request may be sent again
 TROUBLE = frozenset({429, 502, 503, 504})  # it may have taken it: only what is repeatable may be sent again
 
 

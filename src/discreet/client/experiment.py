@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.client.calls import Call, path
+from discreet.client.calls import TROUBLE, Call, path
 from discreet.client.core import Core, finite, unit_name, without_service
 from discreet.client.effects import Pause, Steps, Work
 from discreet.client.operation import operation
@@ -202,9 +202,9 @@ class ExperimentOperations:
     # ------------------------------------------------------------------ from an event log
 
     @operation
-    def close_with(self, totals: EpochTotals) -> Steps[ExperimentView]:
+    def close_with(self, totals: EpochTotals) -> Steps[None]:
         """Hand in the exact totals of the open epoch. The service adds the noise and releases them."""
-        return (yield from self._hand_in(totals))
+        yield from self._hand_in(totals)
 
     @operation
     def close_from_log(
@@ -242,18 +242,26 @@ class ExperimentOperations:
             )
 
         found: LogTotals = yield Work(aggregate)
-        yield from self._hand_in(found.message)
+        try:
+            yield from self._hand_in(found.message)
+        except ServiceError as error:
+            error.add_note(
+                f"epoch {epoch} would have used the log until {found.until!r}. If epochs() shows it closed, go on from "
+                f"there with epoch={epoch + 1}; if it is open, hand the same in again"
+            )
+            raise
         return found
 
-    def _hand_in(self, totals: EpochTotals) -> Steps[ExperimentView]:
+    def _hand_in(self, totals: EpochTotals) -> Steps[None]:
         try:
-            return (yield from self._core.ask(self._totals(totals)))
-        except UnreachableError:
+            yield from self._core.ask(self._totals(totals))
+        except ServiceError as error:
+            if not isinstance(error, UnreachableError) and error.status not in TROUBLE:
+                raise
             # It may have arrived. An epoch is closed once, so it shows.
             epochs = (yield from self._core.ask(Call("GET", self._path("epochs"), Epochs))).epochs
             if not any(one.number == totals.epoch and one.state == "closed" for one in epochs):
-                raise
-            return (yield from self._core.ask(self._view()))
+                raise error from None
 
     # ------------------------------------------------------------------ calls
 
@@ -266,8 +274,8 @@ class ExperimentOperations:
     def _do(self, verb: str) -> Steps[ExperimentView]:
         return self._core.ask(Call("POST", self._path(verb), ExperimentView, repeatable=False))
 
-    def _totals(self, totals: EpochTotals) -> Call[ExperimentView]:
-        return Call("POST", self._path("totals"), ExperimentView, totals, repeatable=False)
+    def _totals(self, totals: EpochTotals) -> Call[None]:
+        return Call("POST", self._path("totals"), type(None), totals, repeatable=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

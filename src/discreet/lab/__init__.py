@@ -6,7 +6,9 @@ from discreet.lab.instances import INSTANCES, Instance, instance
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import Setting
 from discreet.lab.simulate import compare, play, simulate, simulate_all
-from discreet.lab.stopping import StoppingRuns, StoppingSetting, simulate_rule, simulate_rules
+from discreet.lab.stopping import simulate_rule, simulate_rules
+from discreet.lab.stopping_results import StoppingRuns
+from discreet.lab.stopping_setting import StoppingSetting
 
 __all__ = [
     "INSTANCES",

@@ -7,13 +7,10 @@ time. Either way each reward is rounded to the policy's grid before it is added,
 
 from __future__ import annotations
 
-import csv
 import math
 import operator
 import os
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
@@ -23,6 +20,7 @@ from numpy.typing import NDArray
 from discreet import checks
 from discreet.errors import ArgumentError
 from discreet.grid import Grid
+from discreet.lab.columns import read_column
 
 CHUNK = 65_536  # rewards drawn at a time: half a megabyte, which stays in the processor's cache
 LIMIT = 1e100  # the largest size of any parameter: sums and products of a few stay finite
@@ -192,17 +190,7 @@ class Empirical(Rewards):
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str], column: str) -> Self:
         """The numbers in one column of a CSV file whose first row names the columns."""
-        name = os.fspath(path)
-        try:
-            with open(name, newline="", encoding="utf-8-sig") as file:  # Excel puts a mark in front, the "sig"
-                values = list(_csv_numbers(csv.reader(file), name, column))
-        except FileNotFoundError as error:
-            raise ArgumentError(f"path must name a CSV file, but there is no file {name!r}") from error
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise ArgumentError(f"path must name a readable CSV file, got {name!r}: {error}") from error
-        if not values:
-            raise ArgumentError(f"the CSV file {name!r} must have a row of numbers below its header, but has none")
-        return cls(tuple(values))
+        return cls(tuple(read_column(path, column, limit=LIMIT)))
 
     def __str__(self) -> str:
         return f"Empirical({len(self.values):,} values in [{_short(self.low, self.high)}], mean {self.mean:.6g})"
@@ -327,60 +315,6 @@ class TruncatedNormal(Rewards):
         return _clipped(rewards, self.low, self.high)
 
 
-_FORMS = (
-    "0.3 or bernoulli(0.3)",
-    "beta(2,5) or beta(2,5,LOW,HIGH)",
-    "uniform(0.2,0.8)",
-    "normal(CENTRE,SD) or normal(CENTRE,SD,LOW,HIGH)",
-    "discrete(VALUE:WEIGHT,VALUE:WEIGHT,...)",
-    "csv(PATH,COLUMN)",
-)
-_NUMERIC: dict[str, tuple[Callable[..., Rewards], tuple[int, ...]]] = {  # with how many numbers each may take
-    "bernoulli": (Bernoulli, (1,)),
-    "beta": (Beta, (2, 4)),
-    "uniform": (Uniform, (2,)),
-    "normal": (TruncatedNormal, (2, 4)),
-}
-
-
-def parse(text: str) -> Rewards:
-    """The arm that a short text names; a number alone is a Bernoulli arm's mean.
-
-    >>> parse("0.3")
-    Bernoulli(mean=0.3)
-    >>> parse("beta(2, 5)")
-    Beta(a=2.0, b=5.0, low=0.0, high=1.0)
-    >>> parse("discrete(0:0.5, 0.5:0.3, 1:0.2)").mean
-    0.35
-    >>> parse("gamma(2)")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.ArgumentError: the arm 'gamma(2)' is of no known form; known are: 0.3 or bernoulli(0.3);
-    beta(2,5) or beta(2,5,LOW,HIGH); uniform(0.2,0.8); normal(CENTRE,SD) or normal(CENTRE,SD,LOW,HIGH);
-    discrete(VALUE:WEIGHT,VALUE:WEIGHT,...); csv(PATH,COLUMN)
-    """
-    match = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*", text)
-    name, inside = (match[1].lower(), match[2]) if match else ("bernoulli", text)
-    try:
-        if name == "csv" and "," in inside:
-            path, column = inside.rsplit(",", 1)  # a path may have commas
-            return Empirical.from_csv(path.strip(), column.strip())
-        if name == "discrete":
-            pairs = [[float(number) for number in pair.split(":")] for pair in inside.split(",")]
-            if all(len(pair) == 2 for pair in pairs):
-                return Discrete(*zip(*pairs, strict=True))
-        if name in _NUMERIC:
-            build, sizes = _NUMERIC[name]
-            numbers = [float(number) for number in inside.split(",")]
-            if len(numbers) in sizes:
-                return build(*numbers)
-    except ArgumentError as error:
-        raise ArgumentError(f"the arm {text!r}: {error}") from error
-    except ValueError:  # what should be a number is none
-        pass
-    raise ArgumentError(f"the arm {text!r} is of no known form; known are: {'; '.join(_FORMS)}")
-
-
 KINDS: dict[str, type[Rewards]] = {
     kind.__name__: kind for kind in (Bernoulli, Discrete, Empirical, Beta, Uniform, TruncatedNormal)
 }
@@ -457,26 +391,6 @@ def _numbers(name: str, values: Any) -> tuple[float, ...]:
     if bad.size:
         raise ArgumentError(f"{name} must be finite numbers in [-{LIMIT:g}, {LIMIT:g}], got {bad[0]}")
     return tuple(floats.tolist())
-
-
-def _csv_numbers(rows: Iterator[list[str]], path: str, column: str) -> Iterable[float]:
-    """The numbers below the heading `column`; empty lines are passed over."""
-    header = [heading.strip() for heading in next(rows, [])]
-    if header.count(column) != 1:
-        problem = "has more than one" if column in header else f"has {', '.join(map(repr, header)) or 'none'}"
-        raise ArgumentError(f"column must name one column of {path!r}, got {column!r}; it {problem}")
-    place = header.index(column)
-    for number, row in enumerate(filter(None, rows), start=1):
-        cell = row[place] if place < len(row) else ""
-        try:
-            value = float(cell)
-        except ValueError:
-            value = math.nan
-        if not abs(value) <= LIMIT:
-            raise ArgumentError(
-                f"column {column!r} of {path!r} must hold finite numbers, got {cell!r} in row {number} below the header"
-            )
-        yield value
 
 
 def _short(*numbers: float) -> str:

@@ -54,7 +54,7 @@ def find_kernel(policy: Policy, on: Instance, horizon: int, checkpoints: tuple[i
         from discreet.lab.kernels.dispatch import KERNELS  # noqa: PLC0415
         from discreet.lab.kernels.randomness import fresh_state  # noqa: PLC0415
     except ImportError as error:  # not there, or there and broken
-        hint(error.name or "numba")
+        hint(error.name or "numba", "every policy is simulated as the object, UCB and DP-UCB one pull at a time")
         return None
     chances, marks = on.means, np.array(checkpoints, dtype=np.int64)
     play = KERNELS[type(policy)](policy)
@@ -62,10 +62,10 @@ def find_kernel(policy: Policy, on: Instance, horizon: int, checkpoints: tuple[i
 
 
 @cache
-def hint(missing: str) -> None:
-    """Say once how to get the kernels."""
+def hint(missing: str, therefore: str) -> None:
+    """Say once what is slow without the kernels, and how to get them."""
     warnings.warn(
-        f"{missing} is not installed, so every policy is simulated as the object, UCB and DP-UCB one pull at a time; "
+        f"{missing} is not installed, so {therefore}; "
         f"pip install 'discreet[lab]' makes that up to thousands of times faster",
         SlowWarning,
         stacklevel=2,

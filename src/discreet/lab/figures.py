@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.lab.results import Simulation
-from discreet.lab.stopping import StoppingRuns
+from discreet.lab.stopping_results import StoppingRuns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

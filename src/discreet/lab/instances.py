@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from discreet import checks
 from discreet.errors import ArgumentError
-from discreet.lab.arms import Bernoulli, Rewards, parse
+from discreet.lab.arm_texts import parse
+from discreet.lab.arms import Bernoulli, Rewards
 
 HIGH, LOW = 0.75, 0.25
 Floats = NDArray[np.float64]

@@ -23,10 +23,10 @@ from discreet.lab.league_gallery import TITLES, league_picture
 from discreet.lab.league_study import RECOMMENDED, LeagueFindings, standings
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
-from discreet.lab.stopping import StoppingRuns
 from discreet.lab.stopping_gallery import SHORT as SHORT_NAMES
 from discreet.lab.stopping_gallery import every_stopping_picture
 from discreet.lab.stopping_report import stopping_headlines, stopping_row
+from discreet.lab.stopping_results import StoppingRuns
 from discreet.lab.stopping_study import StoppingFindings, StoppingStudy
 from discreet.lab.tables import TABLES, number, write_tables
 

@@ -18,6 +18,7 @@ from discreet.lab import instances
 from discreet.lab.arms import from_state, to_state
 from discreet.lab.instances import Instance
 from discreet.noise import Noise, SimulatedNoise
+from discreet.options import parameters_of
 from discreet.registry import POLICIES, make_policy
 
 ARMS, RUNS, SEED, HORIZON = 5, 30, 2019, 50_000_000  # the paper's defaults, and a seed
@@ -192,7 +193,7 @@ def with_options(policy: str, options: Mapping[str, Any]) -> str:
 def parameters(policy: str) -> Mapping[str, inspect.Parameter]:
     """What a policy's constructor takes; nothing if there is no such policy, which `make_policy` says best."""
     known = isinstance(policy, str) and policy in POLICIES
-    return inspect.signature(POLICIES[policy]).parameters if known else {}
+    return parameters_of(POLICIES[policy]) if known else {}
 
 
 def accepts(policy: str, option: str) -> bool:

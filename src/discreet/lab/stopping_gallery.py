@@ -23,7 +23,7 @@ from discreet.lab.figures import (
     Panel,
     Picture,
 )
-from discreet.lab.stopping import StoppingRuns
+from discreet.lab.stopping_results import StoppingRuns
 from discreet.lab.stopping_study import ENDS, PRIVATE, RULES, Problem, StoppingFindings
 from discreet.theory import private_stopping_lower_bound
 

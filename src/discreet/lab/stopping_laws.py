@@ -13,7 +13,9 @@ import numpy as np
 from discreet.lab.arms import Rewards
 from discreet.lab.instances import as_rewards
 from discreet.lab.setting import SEED
-from discreet.lab.stopping import StoppingRuns, StoppingSetting, two_values
+from discreet.lab.stopping_play import two_values
+from discreet.lab.stopping_results import StoppingRuns
+from discreet.lab.stopping_setting import StoppingSetting
 from discreet.theory import two_point_lower_bound
 
 PAPER = "dp-exp-nas"

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.lab.stopping import StoppingRuns
 from discreet.lab.stopping_gallery import KINDS, NAMES
+from discreet.lab.stopping_results import StoppingRuns
 from discreet.lab.stopping_study import PLAIN, PRIVATE, RULES, StoppingFindings, slope
 from discreet.theory import two_point_lower_bound
 

@@ -21,8 +21,10 @@ from discreet import theory
 from discreet.lab.arms import Bernoulli, Discrete, Rewards
 from discreet.lab.engines import Engine
 from discreet.lab.setting import SEED
-from discreet.lab.stopping import StoppingRuns, StoppingSetting, simulate_rules
+from discreet.lab.stopping import simulate_rules
 from discreet.lab.stopping_laws import LawGrid
+from discreet.lab.stopping_results import StoppingRuns
+from discreet.lab.stopping_setting import StoppingSetting
 from discreet.lab.store import Store
 
 PLAIN, PRIVATE = ("nas", "ebstop"), ("dp-nas", "dp-exp-nas", "dp-nas-released", "dp-bernstein")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.lab.results import QUANTILES, Results, Simulation
-from discreet.lab.stopping import StoppingRuns
+from discreet.lab.stopping_results import StoppingRuns
 
 TABLES = {
     "settings": "a row for each setting: mean final regret, 95 % interval (low, high), quantiles, worst, failures",

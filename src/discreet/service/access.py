@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from discreet.service.control import Control
 from discreet.service.messages import KeyView, Scope
-from discreet.service.problems import ServiceProblem
+from discreet.service.problems import ServiceProblem, not_found
 
 _MOMENT = 1.0  # seconds for which a key is remembered, and so the time that a revocation may take
 _MOST = 10_000
@@ -52,7 +52,7 @@ def bearer(request: Request) -> str:
     return key.strip()
 
 
-def may_see(key: KeyView, experiment: str) -> None:
-    """A key for one experiment does not see that others exist."""
+def may_see(key: KeyView, experiment: str, name: str | int) -> None:
+    """A key for one experiment does not see that others exist: asked for by their name, they are not there."""
     if key.experiment is not None and key.experiment != experiment:
-        raise ServiceProblem(404, "not found", "there is no such experiment for this key")
+        raise not_found(f"experiment {name!r}")

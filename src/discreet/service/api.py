@@ -16,6 +16,7 @@ from discreet.service import messages as m
 from discreet.service import tokens
 from discreet.service.access import Access, may_see
 from discreet.service.control import Control
+from discreet.service.journal import Journal
 from discreet.service.metrics import Metrics
 from discreet.service.openapi import document
 from discreet.service.operations import OPERATIONS, VERBS, Operation
@@ -35,8 +36,8 @@ _DECODERS: dict[type, Any] = {one.body: msgspec.json.Decoder(one.body) for one i
 class API:
     """The operations, with what they work on. Each gets the request, its key, and the message in its body."""
 
-    def __init__(self, control: Control, writer: Writer, metrics: Metrics) -> None:
-        self.control, self.writer, self.metrics = control, writer, metrics
+    def __init__(self, control: Control, writer: Writer, metrics: Metrics, journal: Journal | None = None) -> None:
+        self.control, self.writer, self.metrics, self.journal = control, writer, metrics, journal
         self.access = Access(control)
         self._document = _ENCODER.encode(document())
 
@@ -68,8 +69,7 @@ class API:
 
     async def assign(self, request: Request, key: m.KeyView, wanted: m.AssignRequest) -> m.Assignments:
         """What units get."""
-        started = await self._started(request.path_params["experiment"])
-        may_see(key, started.uid)
+        started = await self._started(request.path_params["experiment"], key)
         if started.description.request.source == "totals":
             raise conflict("this experiment is fed from an event log and assigns nobody")
         if (wanted.units is None) == (wanted.count is None):
@@ -87,16 +87,14 @@ class API:
         if told is None:
             raise not_found("such assignment")
         (status,) = await self.writer.do([told])
-        if status == "unknown":
-            raise not_found("such assignment")
-        return m.Receipt(_blinded(told, status))
+        return m.Receipt(status)
 
     async def rewards(self, _: Request, key: m.KeyView, batch: m.RewardBatch) -> m.Receipts:
         """Many rewards, each with its own fate."""
         told = await self._tells(key, [(one.assignment, one.reward) for one in batch.rewards])
         known = [one for one in told if one is not None]
         found = iter(await self.writer.do(known) if known else ())
-        return m.Receipts(["unknown" if one is None else _blinded(one, next(found)) for one in told])
+        return m.Receipts(["unknown" if one is None else next(found) for one in told])
 
     async def _tells(self, key: m.KeyView, given: list[tuple[str, float]]) -> list[Tell | None]:
         """Rewards of tokens that we made, and that this key may report to; None for others."""
@@ -117,14 +115,17 @@ class API:
     async def _sealing(self, key: m.KeyView, number: int) -> Started | None:
         """The experiment of this number, which a token names; None if there is none that this key may report to."""
         try:
-            started = await self._started(number)
+            return await self._started(number, key)
         except ServiceProblem:
             return None
-        return started if key.experiment in {None, started.uid} else None
 
-    async def _started(self, name: str | int) -> Started:
+    async def _started(self, name: str | int, key: m.KeyView) -> Started:
+        """An experiment that has started; a key for another one does not learn that it is there, nor in what state."""
         known = self.control.remembered(name)
-        return await run_in_threadpool(self.control.started, name) if known is None else known
+        if known is None:
+            known = await run_in_threadpool(self.control.started, name, key.experiment)
+        may_see(key, known.uid, name)
+        return known
 
     # ------------------------------------------------------------------ experiments
 
@@ -139,8 +140,9 @@ class API:
 
     async def show_experiment(self, request: Request, key: m.KeyView) -> m.ExperimentView:
         """One experiment, if this key may see it."""
-        found = await run_in_threadpool(self.control.experiment, request.path_params["experiment"])
-        may_see(key, found.id)
+        name = request.path_params["experiment"]
+        found = await run_in_threadpool(self.control.experiment, name)
+        may_see(key, found.id, name)
         return found
 
     async def replace_experiment(self, request: Request, _: m.KeyView, new: m.NewExperiment) -> m.ExperimentView:
@@ -173,10 +175,12 @@ class API:
         seen = await self.show_experiment(request, key)
         return await run_in_threadpool(self.control.open_plan, seen.id)
 
-    async def totals(self, request: Request, key: m.KeyView, given: m.EpochTotals) -> m.ExperimentView:
+    async def totals(self, request: Request, key: m.KeyView, given: m.EpochTotals) -> None:
         """An epoch's totals from an event log."""
         seen = await self.show_experiment(request, key)
-        return await run_in_threadpool(self.control.close_with, seen.id, given.epoch, given.totals)
+        await run_in_threadpool(self.control.close_with, seen.id, given.epoch, given.totals)
+        if self.journal is not None:
+            await run_in_threadpool(self.journal.catch_up, self.control.store)
 
     # ------------------------------------------------------------------ populations, keys, planning
 
@@ -288,7 +292,3 @@ def _by_method(methods: dict[str, Endpoint]) -> Endpoint:
         return await methods["GET" if request.method == "HEAD" else request.method](request)
 
     return dispatch
-
-
-def _blinded(told: Tell, status: m.Status) -> m.Status:
-    return "accepted" if told.experiment.description.request.blind_receipts else status

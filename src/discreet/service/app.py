@@ -79,6 +79,8 @@ class Closer:
             return False
         if closed:
             self._metrics.closed()
+            if self._journal is not None:
+                self._journal.catch_up(self._store)
         return closed
 
 
@@ -106,7 +108,7 @@ def make_app(
         writer.stop()
 
     routes = [
-        *API(control, writer, metrics).routes(),
+        *API(control, writer, metrics, journal).routes(),
         Route("/client.js", _client),
         *dashboard.routes(control, secure=secure),
     ]
@@ -143,7 +145,8 @@ class Watched:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *_HEADERS]
+                there = message["headers"]
+                message["headers"] = [*there, *(one for one in _HEADERS if one not in there)]
             await send(message)
 
         # no name has a zero byte, and PostgreSQL refuses to look for one

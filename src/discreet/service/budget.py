@@ -2,7 +2,8 @@
 
 An experiment reserves its epsilon when it starts. Its releases are written down inside that reservation, and what it
 has not used when it ends goes back. Pure epsilons add up, also when they are chosen by what was released before, so a
-person who is in all experiments of a population loses at most its budget.
+person who is in all experiments of a population loses at most its budget, if these protect persons; a reward does if
+they protect events.
 """
 
 from __future__ import annotations

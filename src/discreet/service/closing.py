@@ -3,7 +3,8 @@
 A release is drawn once. Noise that was drawn in a transaction that did not commit has been seen by nobody, since
 nothing is shown, logged or returned before the commit; and once a release is committed its epoch is closed and its sums
 are gone, so there is nothing left to draw for. An epoch is ripe when all its slots are dealt and the last one's
-window has passed: that depends on who came when, never on a reward.
+window has passed: that depends on who came when, never on a reward. Its time is written down in whole seconds: how
+long a close has waited for those who were reporting is nobody's business.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import secrets
 from collections.abc import Mapping
 from fractions import Fraction
+from math import floor
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
@@ -58,7 +60,7 @@ def close_if_ripe(store: Store, experiment: int) -> int | None:
         now = store.now(connection)
         if epoch.ripe_at is None or epoch.ripe_at > now:
             return None
-        _close(store, connection, row, epoch, totals=None, now=now)
+        _close(store, connection, row, epoch, totals=None, now=float(floor(now)))
         return int(epoch.number)
 
     closed: int | None = store.write(work)
@@ -76,7 +78,7 @@ def close_with(store: Store, experiment: int, number: int, totals: Mapping[int, 
             raise conflict("this experiment assigns by itself; its totals come from its own assignments")
         if epoch.number != number:
             raise conflict(f"the open epoch is number {epoch.number}, not {number}; totals are taken once")
-        _close(store, connection, row, epoch, totals=totals, now=store.now(connection))
+        _close(store, connection, row, epoch, totals=totals, now=float(floor(store.now(connection))))
 
     store.write(work)
 

@@ -108,25 +108,28 @@ class Control:
         with self.store.reading() as connection:
             return views.plan_view(connection, records.find(connection, name))
 
-    def started(self, name: str | int) -> Started:
-        """What does not change about an experiment that has started; remembered, since traffic asks all the time."""
+    def started(self, name: str | int, only: str | None = None) -> Started:
+        """What does not change about an experiment that has started; remembered, since traffic asks all the time.
+
+        With `only` the id of an experiment, no other one is there.
+        """
         known = self._started.get(name)
         if known is None:
-            known = self._look_up(name)
+            known = self._look_up(name, only)
         return known
 
     def remembered(self, name: str | int) -> Started | None:
         """The same, if it is remembered."""
         return self._started.get(name)
 
-    def _look_up(self, name: str | int) -> Started:
+    def _look_up(self, name: str | int, only: str | None) -> Started:
         with self.store.reading() as connection:
             if isinstance(name, int):
                 row = connection.execute(select(TABLE).where(TABLE.c.id == name)).first()
             else:
                 row = records.find(connection, name)
-        if row is None:
-            raise not_found("such assignment")
+        if row is None or only not in {None, row.uid}:
+            raise not_found(f"experiment {name!r}")
         if row.state == "draft":
             raise conflict(f"experiment {row.name!r} is not started")
         known = Started(row.id, row.uid, row.secret, records.described(row))
@@ -214,7 +217,7 @@ class Control:
 
         return self._view(work)
 
-    def close_with(self, name: str, number: int, totals: dict[str, int]) -> ExperimentView:
+    def close_with(self, name: str, number: int, totals: dict[str, int]) -> None:
         """Close the open epoch of an experiment that is fed from an event log."""
         started = self.started(name)
         description = started.description
@@ -226,7 +229,6 @@ class Control:
             if arm not in names or total > planned.pulls.get(arm, total) * planned.width:
                 raise invalid("totals", f"the total of arm {arm!r} is not one of so many rewards on the grid")
         closing.close_with(self.store, started.id, number, {names[arm]: total for arm, total in totals.items()})
-        return self.experiment(name)
 
     # ------------------------------------------------------------------ populations, keys, planning
 

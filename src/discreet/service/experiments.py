@@ -14,6 +14,7 @@ import msgspec
 from discreet.algorithm import Algorithm
 from discreet.errors import ArgumentError
 from discreet.grid import Grid
+from discreet.options import parameters_of
 from discreet.privacy import Unit
 from discreet.registry import POLICIES, RULES
 from discreet.service import course
@@ -123,6 +124,8 @@ def describe(request: NewExperiment) -> Description:
     bandit = request.rule is None and bool(request.arms or request.policy)
     if bandit and len(request.arms) < 2:
         raise invalid("arms", f"arms must be at least two names, got {request.arms!r}")
+    if len(set(request.arms)) < len(request.arms):
+        raise invalid("arms", f"arms must have different names, got {request.arms!r}")
     if not bandit and request.arms:
         raise invalid("arms", "a rule estimates one mean and has no arms")
     request = msgspec.structs.replace(request, contribution=_contribution(request, bandit))
@@ -153,7 +156,7 @@ def _fitting(table: Mapping[str, type[Algorithm]]) -> list[str]:
 
 def _view(name: str, kind: str) -> AlgorithmView:
     algorithm: Any = (POLICIES if kind == "policy" else RULES)[name]
-    known = {key: one for key, one in inspect.signature(algorithm).parameters.items() if key not in OURS}
+    known = {key: one for key, one in parameters_of(algorithm).items() if key not in OURS}
     options = {key: _default(key, one) for key, one in known.items()}
     required = [key for key, one in known.items() if one.default is one.empty and key not in DEFAULTS]
     units: list[PrivacyUnit] = ["person", "event"]
@@ -203,7 +206,7 @@ def _algorithm(request: NewExperiment, bandit: bool) -> str:
 def _options(name: str, request: NewExperiment, epsilon: Fraction) -> dict[str, Any]:
     """All options of the algorithm, with those that the service knows."""
     kind: Any = POLICIES.get(name) or RULES.get(name)
-    known = inspect.signature(kind).parameters
+    known = parameters_of(kind)
     for key in request.options:
         if key in OURS or key not in known:
             there = ", ".join(sorted(set(known) - OURS))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,6 +45,7 @@ class Journal:
         self.path = Path(path)
         self._written = {line.release for line in self.lines()}
         self._seen = 0  # releases, which never get fewer
+        self._lock = threading.Lock()
 
     def lines(self) -> list[Line]:
         """All lines; one that a crash cut short counts as not written."""
@@ -59,15 +61,15 @@ class Journal:
 
     def catch_up(self, store: Store) -> None:
         """Write down all closed epochs that are not in it yet."""
-        with store.reading() as connection:
+        with self._lock, store.reading() as connection:
             released = connection.execute(select(func.count()).select_from(schema.release)).scalar_one()
             if released == self._seen:
                 return
             missing = [line for line in closed_epochs(connection) if line.release not in self._written]
-        if missing:
-            self._append(missing)
-        self._written.update(line.release for line in missing)
-        self._seen = released
+            if missing:
+                self._append(missing)
+            self._written.update(line.release for line in missing)
+            self._seen = released
 
     def _append(self, missing: list[Line]) -> None:
         """Whole lines in one go, since several processes may write; a line that a crash cut short ends before them."""
@@ -83,10 +85,11 @@ class Journal:
 
     def missing(self, connection: Connection) -> list[Line]:
         """What was released and is not in the database, which therefore comes from a backup."""
+        written = self.lines()  # first, since each line was in the database before it was here
         known = {line.release for line in closed_epochs(connection)}
         query = select(schema.setting.c.value).where(schema.setting.c.name == SETTLED)
         settled = int(connection.execute(query).scalar() or 0)
-        return [line for line in self.lines()[settled:] if line.release not in known]
+        return [line for line in written[settled:] if line.release not in known]
 
     def is_ahead(self, store: Store) -> bool:
         """Whether something was released that the database does not know."""

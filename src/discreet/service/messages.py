@@ -27,7 +27,7 @@ Scope = Literal["assign", "report", "analyse", "admin"]
 PrivacyUnit = Literal["person", "event"]
 Contribution = Literal["each-epoch", "once"]
 Source = Literal["assignments", "totals"]
-Status = Literal["counted", "duplicate", "late", "unknown", "accepted"]
+Status = Literal["accepted", "late", "unknown"]
 
 
 class Request(Struct, forbid_unknown_fields=True, omit_defaults=False):
@@ -64,8 +64,6 @@ class NewExperiment(Request):
     population: Slug = "everybody"
     source: Source = "assignments"
     """Whether the service assigns, or an event log is aggregated elsewhere and its totals are handed in."""
-    blind_receipts: bool = False
-    """Answer every reward with "accepted", so that a reporter does not learn what became of it."""
     description: Annotated[str, Meta(max_length=2000)] = ""
 
 
@@ -146,7 +144,6 @@ class ExperimentView(Struct):
     window: float
     population: str
     source: Source
-    blind_receipts: bool
     privacy: PrivacyLabel
     spent: Decimal
     """Of epsilon, by releases so far."""

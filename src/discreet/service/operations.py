@@ -76,7 +76,7 @@ OPERATIONS = (
     ),
     Operation(
         "POST", f"{ONE}/totals", "totals", "Close the open epoch with exact totals from an event log; once.",
-        ("report",), m.ExperimentView, body=m.EpochTotals, problems=(404, 409),
+        ("report",), None, body=m.EpochTotals, status=204, problems=(404, 409),
     ),
     Operation("GET", "/v1/populations", "populations", "All populations and their budgets.", READ, m.Populations),
     Operation(

@@ -2,8 +2,8 @@
 
 The database has forgotten a part of the past, the *lost* part. Its releases may be out in the world. So no epoch that
 is open in the backup may be closed: two noisy totals of the same rewards tell more than one. And what the lost part has
-cost is charged, as far as it can be known: for each experiment at most what it had not spent yet, since it ran within
-its promise; and for each experiment whose start only the journal remembers, its whole promise.
+cost is charged, as far as it can be known. An experiment ran within its promise, and the journal has the largest one
+that it ever released under, which is larger than the backup's if the same backup was restored before.
 """
 
 from __future__ import annotations
@@ -23,39 +23,53 @@ from discreet.service.store import Store
 Burnt = tuple[str, int]
 
 
-def recover(store: Store, journal: Journal | None) -> list[Burnt]:
-    """Burn all open epochs and charge what was lost, in one transaction. Gives what was burnt."""
+def recover(store: Store, journal: Journal | None, *, asked: bool = True) -> list[Burnt]:
+    """Burn all open epochs and charge what was lost, in one transaction. Gives what was burnt.
+
+    Unless somebody `asked` for it, that depends on the journal being ahead, still.
+    """
 
     def work(connection: Connection) -> list[Burnt]:
+        missing = [] if journal is None else journal.missing(connection)
+        if not asked and not missing:
+            return []
+        promises: dict[str, Fraction] = {}
+        for line in missing:
+            promises[line.experiment] = max(Fraction(line.promised), promises.get(line.experiment, Fraction(0)))
+        table = schema.experiment
+        query = select(table.c.id, table.c.uid).join(schema.epoch, schema.epoch.c.experiment == table.c.id)
+        running = connection.execute(query.where(schema.epoch.c.state == "open").order_by(table.c.id)).all()
+        others = promises.keys() - {uid for _, uid in running}
+        _charge(store, connection, [line for line in missing if line.experiment in others], promises)
+        burnt = [_burn(store, connection, one, promises.get(uid, Fraction(0))) for one, uid in running]
         if journal is not None:
-            _charge_lost_experiments(store, connection, journal.missing(connection))
             _settle(connection, journal)
-        query = select(schema.epoch.c.experiment).where(schema.epoch.c.state == "open")
-        ids = sorted(set(connection.execute(query).scalars()))
-        burnt = [_burn(store, connection, one) for one in ids]
         return [one for one in burnt if one is not None]
 
     done: list[Burnt] = store.write(work)
     return done
 
 
-def _burn(store: Store, connection: Connection, experiment: int) -> Burnt | None:
+def _burn(store: Store, connection: Connection, experiment: int, promised: Fraction) -> Burnt | None:
     """Throw an open epoch away and open another in its place; or stop, where the population cannot pay for the loss."""
     row, epoch = closing.hold(store, connection, experiment)
-    if epoch is None:
+    if epoch is None:  # another server has closed its last one meanwhile
         return None
     table, now, description = schema.epoch, store.now(connection), records.described(row)
-    unspent = Fraction(row.epsilon) - Fraction(row.spent)
-    extra, own = {
-        "each-epoch": (unspent, unspent),  # everybody may have been in all lost epochs, and may be in all to come
-        "once": (description.epsilon, Fraction(epoch.epsilon)),  # who took part since the backup may do so again
-        None: (Fraction(0), Fraction(epoch.epsilon)),  # a reward of a lost epoch is never reported to another
-    }[description.request.contribution]
+    lost = max(Fraction(row.epsilon), promised)  # at most, by anybody until now
+    own = Fraction(epoch.epsilon)
+    if description.request.contribution == "each-epoch":  # everybody may be in all epochs to come
+        own = lost - Fraction(row.spent)
+        extra = own
+    elif description.once or description.request.source == "totals":  # who was in a lost epoch may be in another one
+        extra = lost + description.epsilon - Fraction(row.epsilon)
+    else:  # a reward of a lost epoch is never reported to another: its token has another mark
+        extra = Fraction(0)
     closing.wipe(connection, row.id, epoch.number)
     here = (table.c.experiment == row.id, table.c.number == epoch.number)
     connection.execute(update(table).where(*here).values(state="burnt", closed_at=now, epsilon=as_stored(own)))
-    promised = as_stored(Fraction(row.epsilon) + extra)
-    connection.execute(update(schema.experiment).where(schema.experiment.c.id == row.id).values(epsilon=promised))
+    raised = as_stored(Fraction(row.epsilon) + extra)
+    connection.execute(update(schema.experiment).where(schema.experiment.c.id == row.id).values(epsilon=raised))
     given = {"experiment": row.uid, "epoch": epoch.number, "extra": extra, "now": now}
     affordable = budget.burn(store, connection, row.population, **given)
     row = records.find(connection, row.uid)
@@ -68,21 +82,21 @@ def _burn(store: Store, connection: Connection, experiment: int) -> Burnt | None
     return row.uid, epoch.number
 
 
-def _charge_lost_experiments(store: Store, connection: Connection, missing: list[Line]) -> None:
-    """Experiments that were started after the backup: nothing but the journal knows of them."""
-    started = select(schema.experiment.c.uid).where(schema.experiment.c.state != "draft")
-    known = set(connection.execute(started).scalars())
-    now = store.now(connection)
-    lost: dict[tuple[str, str], list[Line]] = {}
-    for line in missing:
-        if line.experiment not in known:
-            lost.setdefault((line.population, line.experiment), []).append(line)
-    for (population, experiment), lines in sorted(lost.items()):
-        extra = max(Fraction(line.promised) for line in lines)
-        if not budget.exists(connection, population):
-            budget.create(connection, population, extra, now)
-        last = max(line.epoch for line in lines)
-        budget.burn(store, connection, population, experiment=experiment, epoch=last, extra=extra, now=now)
+def _charge(store: Store, connection: Connection, missing: list[Line], promises: dict[str, Fraction]) -> None:
+    """Experiments without an open epoch in the backup: not started in it, as far as it knows, or at their end."""
+    now, table = store.now(connection), schema.experiment
+    last = {line.experiment: line for line in missing}
+    for experiment, line in sorted(last.items()):
+        row = connection.execute(select(table).where(table.c.uid == experiment, table.c.state != "draft")).first()
+        charged = Fraction(0)
+        if row is not None:  # all of it, or what was used when it was stopped
+            charged = Fraction(row.spent if row.state in {"stopped", "archived"} else row.epsilon)
+        extra = promises[experiment] - charged
+        if extra > 0:
+            if not budget.exists(connection, line.population):
+                budget.create(connection, line.population, extra, now)
+            who, epoch = line.population, line.epoch
+            budget.burn(store, connection, who, experiment=experiment, epoch=epoch, extra=extra, now=now)
 
 
 def _settle(connection: Connection, journal: Journal) -> None:

@@ -79,7 +79,7 @@ def prepare(settings: Settings, *, restored: bool = False) -> Prepared:
         key = Control(store).set_up()
         journal = settings.open_journal(store)
         behind = restored or (journal is not None and journal.is_ahead(store))
-        burnt = recover(store, journal) if behind else []
+        burnt = recover(store, journal, asked=restored) if behind else []
         if journal is not None:
             journal.catch_up(store)
         return Prepared(key, burnt)

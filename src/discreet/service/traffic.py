@@ -31,9 +31,11 @@ _DEALT = """UPDATE epoch SET dealt = :dealt, full_at = :full_at, ripe_at = :ripe
     WHERE experiment = :experiment AND number = :epoch"""
 _IS_OPEN = """SELECT 1 FROM epoch
     WHERE experiment = :experiment AND number = :epoch AND mark = :mark AND state = 'open'"""
-_TELL = """UPDATE assignment SET told = 1 WHERE experiment = :experiment AND epoch = :epoch
-    AND {slots} AND told = 0 AND deadline >= :now RETURNING slot, arm"""
-_WHY_NOT = "SELECT slot, told FROM assignment WHERE experiment = :experiment AND epoch = :epoch AND {slots}"
+# 1 for the first time, and then 2 and 3 in turn: where nothing changed, SQLite would not wait for the disk.
+_TELL = """UPDATE assignment SET told = CASE told WHEN 0 THEN 1 WHEN 2 THEN 3 ELSE 2 END
+    WHERE experiment = :experiment AND epoch = :epoch AND {slots} AND deadline >= :now
+    RETURNING slot, arm, unit, told"""
+_UNTELL = "UPDATE assignment SET told = 0 WHERE experiment = :experiment AND epoch = :epoch AND {slots}"
 _COUNT = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
     VALUES (:experiment, :epoch, :shard, :arm, :told, :total)
     ON CONFLICT (experiment, epoch, shard, arm)
@@ -124,7 +126,9 @@ def _deal(
     for unit, name in zip(ask.units, names, strict=True):
         if name in slots:
             slot, arm, end = slots[name]
-            token = tokens.seal(experiment.secret, tokens.Place(experiment.id, epoch.number, epoch.mark, slot))
+            witness = tokens.witness(experiment.secret, epoch.mark, slot, name)
+            place = tokens.Place(experiment.id, epoch.number, epoch.mark, slot, witness)
+            token = tokens.seal(experiment.secret, place)
             answers.append(Assignment(unit, description.arms[arm], token, epoch.number, True, end))
         else:
             arm = spare[share(experiment.secret, epoch.number, name) % len(spare)]
@@ -158,8 +162,13 @@ def _served(kind: str, state: str) -> list[int]:
 
 
 def tell(store: Store, connection: Connection, shard: str, told: Sequence[Tell]) -> list[Status]:
-    """What became of each reward: counted once, while its epoch is open and its window has not passed."""
-    statuses: list[Status] = ["unknown"] * len(told)
+    """Count each reward once, while its epoch is open and its window has not passed: "accepted", and else "late".
+
+    What is said of it depends on the assignment and on the time alone. Whoever may assign and report can ask for any
+    unit's assignment: a word that told a first reward from a second one would tell them who has answered. A second one
+    is written down as a first one is, too, and so takes as long.
+    """
+    statuses: list[Status] = ["late"] * len(told)
     groups: dict[tuple[int, int, int], list[int]] = {}
     for place, one in enumerate(told):
         groups.setdefault(one.place[:3], []).append(place)
@@ -178,29 +187,25 @@ def _tell_epoch(
     mine = {"experiment": experiment, "epoch": epoch}
     if not store.run(connection, _IS_OPEN, {**mine, "mark": mark}):
         return ["late"] * len(told)
-    rewards: dict[int, int] = {}
+    secret, among = told[0].experiment.secret, store.among("slot")
+    rewards: dict[tuple[int, bytes], int] = {}
     for one in told:
-        rewards.setdefault(one.place.slot, one.reward)
-    among = store.among("slot")
-    given = {**mine, "listed": store.listed(list(rewards)), "now": store.now(connection)}
-    counted: dict[int, int] = dict(map(tuple, store.run(connection, _TELL.format(slots=among), given)))
+        rewards.setdefault(one.place[3:], one.reward)
+    slots = store.listed(list({slot for slot, _ in rewards}))
+    given = {**mine, "listed": slots, "now": store.now(connection)}
+    accepted, wronged = set(), []
     sums: dict[int, tuple[int, int]] = {}
-    for slot, arm in counted.items():
-        count, total = sums.get(arm, (0, 0))
-        sums[arm] = count + 1, total + rewards[slot]
+    for slot, arm, unit, times in store.run(connection, _TELL.format(slots=among), given):
+        owner, first = (slot, tokens.witness(secret, mark, slot, unit)), times == 1
+        if owner in rewards:
+            count, total = sums.get(arm, (0, 0))
+            sums[arm] = count + first, total + first * rewards[owner]
+            accepted.add(owner)
+        elif first:
+            wronged.append(slot)
     if sums:
         rows = [{**mine, "shard": shard, "arm": arm, "told": n, "total": s} for arm, (n, s) in sorted(sums.items())]
         store.run(connection, _COUNT, rows)
-    refused = [slot for slot in rewards if slot not in counted]
-    why: dict[int, Status] = {}
-    if refused:
-        found = store.run(connection, _WHY_NOT.format(slots=among), {**mine, "listed": store.listed(refused)})
-        why = {slot: "duplicate" if came else "late" for slot, came in found}
-    statuses: list[Status] = []
-    for one in told:
-        slot = one.place.slot
-        statuses.append("counted" if slot in counted else why.get(slot, "unknown"))
-        if slot in counted:  # whoever tells the same again in this batch comes second
-            del counted[slot]
-            why[slot] = "duplicate"
-    return statuses
+    if wronged:  # a slot that was another unit's before a restore: the one who has it now has said nothing
+        store.run(connection, _UNTELL.format(slots=among), {**mine, "listed": store.listed(wronged)})
+    return ["accepted" if one.place[3:] in accepted else "late" for one in told]

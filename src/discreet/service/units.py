@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import unicodedata
 
 _LENGTH = 18  # bytes: as good as no two units of the same name, and no padding in base64
 
@@ -11,10 +12,15 @@ _LENGTH = 18  # bytes: as good as no two units of the same name, and no padding 
 def pseudonym(secret: bytes, unit: str) -> str:
     """A unit's name in one experiment: the same for the same unit, and of no use without the experiment's secret.
 
+    Spaces around a name, and letters that are one or two characters to a computer, do not make another person of it.
+
     >>> pseudonym(b"secret", "ann") == pseudonym(b"secret", "ann") != pseudonym(b"other", "ann")
     True
+    >>> pseudonym(b"secret", " Zo\u00eb") == pseudonym(b"secret", "Zoe\u0308")
+    True
     """
-    digest = hashlib.blake2b(unit.encode(), key=secret, digest_size=_LENGTH, person=b"unit").digest()
+    one = unicodedata.normalize("NFC", unit.strip())
+    digest = hashlib.blake2b(one.encode(), key=secret, digest_size=_LENGTH, person=b"unit").digest()
     return base64.urlsafe_b64encode(digest).decode()
 
 

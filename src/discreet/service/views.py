@@ -65,7 +65,6 @@ def experiment_view(connection: Connection, row: Row[Any]) -> ExperimentView:
         window=request.window,
         population=row.population,
         source=request.source,
-        blind_receipts=request.blind_receipts,
         privacy=description.label(),
         spent=as_text(Fraction(row.spent)),
         arms=[_arm(description, number, epochs, stands) for number in range(len(description.arms))],

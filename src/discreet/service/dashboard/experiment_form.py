@@ -78,7 +78,7 @@ def values_of(view: ExperimentView) -> dict[str, str]:
         "source": view.source,
     }
     options = {f"option.{name}": _as_text(value) for name, value in view.options.items() if name not in ELSEWHERE}
-    return values | options | ({"blind_receipts": "yes"} if view.blind_receipts else {})
+    return values | options
 
 
 def find(algorithms: Sequence[AlgorithmView], name: str) -> AlgorithmView | None:
@@ -143,7 +143,6 @@ def _read(fields: Fields, algorithm: AlgorithmView) -> NewExperiment:
         contribution=cast("Contribution | None", _one_of(fields, "contribution", "each-epoch", "once", "") or None),
         population=fields.slug("population"),
         source=cast(Source, _one_of(fields, "source", "assignments", "totals")),
-        blind_receipts=fields.text("blind_receipts") == "yes",
         description=_description(fields),
     )
 

@@ -29,10 +29,10 @@ test: $(STAMP)
 	$(RUN) -m pytest -n auto --dist worksteal -m 'not study'
 
 verify: $(STAMP)
-	$(RUN) -m pytest -n auto --dist worksteal -m 'study or shown' -rfE --page $(PAGE)
+	$(RUN) -m pytest -n auto --dist worksteal -m 'study or shown' -rfE --page=$(PAGE)
 
 supply-chain: $(STAMP)
-	$(RUN) -m pytest -m study -rfEs tests/test_supply_chain.py --page $(VENV)/supply-chain.md
+	$(RUN) -m pytest -m study -rfEs tests/test_supply_chain.py --page=$(VENV)/supply-chain.md
 
 reproduce: $(STAMP)
 	$(RUN) -m discreet reproduce --output reproduction $(REPRODUCE)

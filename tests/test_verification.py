@@ -1,5 +1,7 @@
 """The page of `make verify`: it shows what was measured, adds up, fits, and hides no failure."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 from tests.verification import KEY, WIDTH, Page
@@ -60,3 +62,9 @@ def test_a_long_table_is_folded_and_fits():
     assert max(map(len, page.text().splitlines())) <= WIDTH
     assert len(page.text().splitlines()) < 33
     assert all(row[1]["bug"] in page.text() for row in rows)
+
+
+def test_the_page_may_be_there_already():
+    """A path that stands alone and is there is taken for tests by pytest, which then does not know the option."""
+    makefile = (Path(__file__).parent.parent / "Makefile").read_text()
+    assert set(re.findall(r"--page(.)", makefile)) == {"="}

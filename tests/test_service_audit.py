@@ -24,7 +24,7 @@ from discreet.service.messages import NewKey, NewPopulation
 from tests.service_tools import Clock, World, new_file
 
 ERROR = 1e-6  # the chance that a bound is too high
-FEW, MANY = 81, 400  # a leak that shows always is found by 54 runs of either side; the others pick the event
+FEW, MANY = 81, 600  # a leak that shows always is found by 54 runs of either side; the others pick the event
 WINDOW, ANSWERS = 60.0, 8
 MEANINGLESS = {"id", "name", "population", "experiment", "digest"}  # random, or chosen anew for every run
 RELEASED = {"mean", "value"}
@@ -170,15 +170,12 @@ def check(desk, report, name, samples):
     return found
 
 
-LONG = ("the only answer", "a reward far outside", "a running mean's only answer", "a person in two epochs")
-
-
 @pytest.mark.study
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("name", ["the only answer", "a running mean's only answer", "a person in two epochs"])
 def test_a_long_audit_finds_less_than_is_promised(desk, report, name):
     epochs = len(PAIRS[name][0].ann)
-    found = check(desk, report, name, MANY // epochs)
-    assert found.epsilon > 0.05 or epochs > 1, "it has seen nothing at all, so it proves nothing"
+    found = check(desk, report, name, MANY // epochs**2)
+    assert found.epsilon > 0 or epochs > 1, "it has seen nothing at all, so it proves nothing"
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -101,7 +101,7 @@ def test_the_promise_of_every_rule_in_figures(name, distribution, promise):
 def test_a_million_private_draws_have_the_exact_law(promise):
     draws = private_noise().draws(5.0, 1_000_000)
     p = p_value(draws, 5.0)
-    print(f"chi-square p = {p:.3f}; one per cent off: {p_value(private_noise().draws(5.05, 1_000_000), 5.0):.2g}")
+    print(f"chi-square p = {p:.3f}")
     promise("private draws have the exact law", runs=draws.size, broken=f"p = {p:.2f}", allowed="1e-6")
     assert p > 1e-6
 

@@ -61,8 +61,13 @@ class Postgres:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(30)
 
+    def checkpoint(self):
+        """Whoever kills it needs this first: what has been done since the last one is done again at the next start."""
+        self.query("postgres", "CHECKPOINT")
+
     def kill(self):
         """All its processes, at once."""
+        self.process.send_signal(signal.SIGSTOP)  # or it would start others in their place
         for child in _children(self.process.pid):
             os.kill(child, signal.SIGKILL)
         self.process.kill()
@@ -89,7 +94,7 @@ class Postgres:
     def _wait(self):
         import psycopg
 
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while True:
             try:
                 with psycopg.connect(self.url("postgres"), connect_timeout=2):

@@ -190,16 +190,21 @@ def test_a_closed_client_still_serves_the_fallback(live):
         client.experiments()
 
 
+def whole_epoch(experiment):
+    """A log that fills the open epoch."""
+    return [
+        (f"{arm}{i}", f"{arm}{i}", arm, i, RATES[arm])
+        for arm, pulls in experiment.plan().pulls.items()
+        for i in range(pulls)
+    ]
+
+
 @pytest.mark.parametrize("lost", ["no answer", "503"])
 def test_a_lost_answer_to_totals_is_looked_up(live, client, lost):
     """The totals arrive and the answer does not: it shows that the epoch is closed, and nothing is used twice."""
     name = f"lossy-{lost.replace(' ', '-')}"
     experiment = prepare(client, name, source="totals")
-    rows = [
-        (f"{arm}{i}", f"{arm}{i}", arm, i, RATES[arm])
-        for arm, pulls in experiment.plan().pulls.items()
-        for i in range(pulls)
-    ]
+    rows = whole_epoch(experiment)
 
     class Lossy(httpx.HTTPTransport):
         def handle_request(self, request):
@@ -222,11 +227,7 @@ def test_a_lost_answer_to_totals_is_looked_up(live, client, lost):
 
 def test_totals_that_did_not_arrive_say_where_to_go_on(live, client):
     experiment = prepare(client, "refused", source="totals")
-    rows = [
-        (f"{arm}{i}", f"{arm}{i}", arm, i, RATES[arm])
-        for arm, pulls in experiment.plan().pulls.items()
-        for i in range(pulls)
-    ]
+    rows = whole_epoch(experiment)
 
     class Refusing(httpx.HTTPTransport):
         def handle_request(self, request):

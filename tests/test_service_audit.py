@@ -25,7 +25,7 @@ from tests.service_tools import Clock, World, new_file
 
 ERROR = 1e-6  # the chance that a bound is too high
 FEW, MANY = 81, 600  # a leak that shows always is found by 54 runs of either side; the others pick the event
-WINDOW, ANSWERS = 60.0, 6
+WINDOW, ANSWERS = 60.0, 8
 MEANINGLESS = {"id", "name", "population", "experiment", "digest"}  # random, or chosen anew for every run
 RELEASED = {"mean", "value"}
 
@@ -61,12 +61,12 @@ class Desk:
                 break
             hers = self._fill(web, name, epoch, history.others, reward)
             self.close(name)
-            seen += self._look(web, name, "", "/epochs", "/releases", "/metrics")
+            seen += self._look(web, name)
             seen += self._try(web, name)
             self.world.clock.wait(WINDOW + 1)
             seen += self._try(web, name)
             self.close(name)
-            seen += self._look(web, name, "/releases", "/epochs", "/plan", "/ledger")
+            seen += self._look(web, name)
             for one in self.released:
                 if one["epoch"] == number:
                     facts[f"epoch {number}, {'her arm' if one['arm'] == hers else 'another arm'}"] = one["value"]
@@ -97,13 +97,13 @@ class Desk:
         # Her arm and her token follow from the experiment's secret, which is another one in every run.
         return [(len(given.content), (given.status_code, hers["learn"], hers["deadline"])), _shown(told)]
 
-    def _look(self, web, name, *pages):
+    def _look(self, web, name):
         """The size of every answer, and what it says apart from noisy numbers."""
-        elsewhere = {"/ledger": f"/v1/populations/{name}/ledger", "/metrics": "/metrics"}
-        paths = [elsewhere.get(page, f"/v1/experiments/{name}{page}") for page in pages]
+        one = f"/v1/experiments/{name}"
+        paths = [f"{one}/releases", one, f"{one}/epochs", f"{one}/plan", f"/v1/populations/{name}/ledger", "/metrics"]
         key = {"Authorization": f"Bearer {self.analyst}"}
         answers = web.together(*[("GET", path, None) for path in paths], headers=key)
-        self.released = answers[pages.index("/releases")].json()["releases"]
+        self.released = answers[0].json()["releases"]
         return list(map(_shown, answers))
 
 
@@ -175,7 +175,7 @@ def check(desk, report, name, samples):
 def test_a_long_audit_finds_less_than_is_promised(desk, report, name):
     epochs = len(PAIRS[name][0].ann)
     found = check(desk, report, name, MANY // epochs**2)
-    assert found.epsilon > 0 or epochs > 1, "it has seen nothing at all, so it proves nothing"
+    assert found.epsilon > 0.05 or epochs > 1, "it has seen nothing at all, so it proves nothing"
 
 
 @pytest.mark.parametrize("name", PAIRS)

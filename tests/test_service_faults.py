@@ -178,6 +178,7 @@ def until_somebody_waits(world):
 
 def test_a_killed_postgresql_loses_nothing_that_was_confirmed(server, clock):
     world = crowd(World(new_database(server), clock))
+    server.checkpoint()
     world.start(**small(policy="dp-bai"))
     given = world.fill("banners", lambda arm: None)
     started = world.control.started("banners")

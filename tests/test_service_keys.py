@@ -1,6 +1,7 @@
 """Keys: hashed where they are kept, ended by time or by hand, and good for nothing but their scopes."""
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from discreet.service import access, schema
 from discreet.service.messages import NewKey
@@ -62,6 +63,30 @@ def test_an_ended_key_is_refused_within_a_moment_even_if_it_was_just_used(world,
     assert next(times) == 0.0
     assert found._remembered("x") is not None
     assert found._remembered("x") is None
+
+
+def test_all_who_show_a_key_at_once_wait_for_one_look(world, monkeypatch):
+    looks, look = [], world.control.authenticate
+    monkeypatch.setattr(world.control, "authenticate", lambda key: looks.append(key) or look(key))
+    crowd = [("GET", "/v1/algorithms", None)] * 30
+    with world.web() as web:
+        assert {one.status_code for one in web.together(*crowd)} == {200}
+        assert looks == [world.key]
+        assert {one.status_code for one in web.together(*crowd, headers=bearer("dk_no_key"))} == {401}
+        assert looks == [world.key, "dk_no_key"]
+
+
+def test_a_look_that_fails_is_not_remembered(world, monkeypatch):
+    look, broken = world.control.authenticate, [OperationalError("", {}, Exception())]
+    monkeypatch.setattr(world.control, "authenticate", lambda key: throw(broken.pop()) if broken else look(key))
+    crowd = [("GET", "/v1/algorithms", None)] * 5
+    with world.web() as web:
+        assert {one.status_code for one in web.together(*crowd)} == {503}
+        assert {one.status_code for one in web.together(*crowd)} == {200}
+
+
+def throw(error):
+    raise error
 
 
 WRONG = ["", "Bearer", "Bearer ", "Basic abc", "Bearer dk_", "Bearer dk_00000000_" + "A" * 43, "Bearer \xe9", "dk_x"]

@@ -50,7 +50,24 @@ def test_migrations_go_up_and_down_and_up(empty):
     migrate(empty)
     migrate(empty)
     assert tables(empty) == set(metadata.tables)
-    assert revision(empty) == "0001"
+    assert revision(empty) == "0002"
+
+
+def test_a_database_of_an_older_version_is_brought_up_to_date(empty):
+    migrate(empty, "0001")
+    assert room(empty) is None
+    migrate(empty)
+    assert room(empty) == (None if empty.sqlite else ["fillfactor=50"])
+    migrate(empty, "0001")
+    assert room(empty) is None
+
+
+def room(store):
+    """What PostgreSQL was told about the pages of assignments."""
+    if store.sqlite:
+        return None
+    with store.reading() as connection:
+        return connection.execute(text("SELECT reloptions FROM pg_class WHERE relname = 'assignment'")).scalar_one()
 
 
 def test_the_one_open_epoch_index_is_partial(world):

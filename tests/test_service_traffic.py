@@ -4,9 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, text
 
-from discreet.service import schema, tokens
+from discreet.service import schema, tokens, traffic
 from discreet.service.problems import ServiceProblem
 from discreet.service.tokens import Place
 from discreet.service.units import pseudonym
@@ -38,6 +38,22 @@ def test_traffic_is_balanced_at_every_moment(world):
     for number in range(30):
         seen[world.ask("banners", f"u{number}")[0].arm] += 1
         assert max(seen.values()) - min(seen[arm] for arm in "abc") <= 1
+
+
+def test_units_are_found_by_their_key_in_a_young_table(world):
+    """PostgreSQL guesses how to find rows as long as it has no statistics."""
+    if world.store.sqlite:
+        pytest.skip("SQLite goes by the form of the query alone")
+    world.start(epsilon="0.001")
+    started = world.control.started("banners")
+    for number in range(20):
+        with world.store.writing() as connection:
+            before = connection.execute(text(_READ)).scalar_one()
+            traffic.assign(world.store, connection, traffic.Ask(started, [f"{number}-{unit}" for unit in range(64)]))
+            assert connection.execute(text(_READ)).scalar_one() == before, "rows of others were read"
+
+
+_READ = "SELECT coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relname = 'assignment'"
 
 
 def test_who_comes_after_the_quota_gets_an_arm_that_nothing_depends_on(world):

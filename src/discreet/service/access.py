@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 from starlette.concurrency import run_in_threadpool
@@ -21,16 +22,14 @@ class Access:
     def __init__(self, control: Control) -> None:
         self._control = control
         self._seen: dict[str, tuple[float, KeyView | None]] = {}
+        self._looking: dict[str, asyncio.Task[KeyView | None]] = {}
 
     async def check(self, request: Request, *scopes: Scope) -> KeyView:
         """The request's key, which has one of these scopes; an admin's key may do everything."""
         key = bearer(request)
         found = self._remembered(key)
         if found is None:
-            found = await run_in_threadpool(self._control.authenticate, key)
-            if len(self._seen) >= _MOST:
-                self._seen.clear()
-            self._seen[key] = (time.monotonic(), found)
+            found = await asyncio.shield(self._looking.get(key) or self._look(key))
         if found is None:
             raise ServiceProblem(401, "unauthorized", "this key is unknown, expired or revoked")
         if "admin" not in found.scopes and not any(scope in found.scopes for scope in scopes):
@@ -38,6 +37,22 @@ class Access:
             having = ", ".join(found.scopes)
             raise ServiceProblem(403, "forbidden", f"this key has the scopes {having}; needed: {needed}")
         return found
+
+    def _look(self, key: str) -> asyncio.Task[KeyView | None]:
+        """One look for all who show this key meanwhile, or the whole traffic would be in the database each moment."""
+
+        async def look() -> KeyView | None:
+            try:
+                found = await run_in_threadpool(self._control.authenticate, key)
+            finally:
+                del self._looking[key]
+            if len(self._seen) >= _MOST:
+                self._seen.clear()
+            self._seen[key] = (time.monotonic(), found)
+            return found
+
+        self._looking[key] = asyncio.create_task(look())
+        return self._looking[key]
 
     def _remembered(self, key: str) -> KeyView | None:
         at, found = self._seen.get(key, (0.0, None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -110,6 +111,8 @@ def worker() -> ASGIApp:
 def _app(settings: Settings) -> ASGIApp:
     store = open_store(settings.database)
     journal = settings.open_journal(store)
+    gc.collect()
+    gc.freeze()  # what is there now stays: each look for garbage among it would hold all requests up for 0.1 s
     return make_app(
         Control(store), journal=journal, tick=settings.tick, secure=settings.secure, origins=settings.origins
     )

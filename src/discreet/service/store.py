@@ -97,8 +97,10 @@ class Store(ABC):
         """A list as a parameter."""
 
     @abstractmethod
-    def insert_assignments(self, connection: Connection, rows: list[tuple[int, int, int, str, int, float]]) -> None:
-        """Rows of (experiment, epoch, slot, unit, arm, deadline)."""
+    def insert_assignments(
+        self, connection: Connection, all_have: Mapping[str, Any], rows: list[tuple[int, str, int]]
+    ) -> None:
+        """Rows of (slot, unit, arm), which all have the same experiment, epoch and deadline."""
 
     for_update = ""
     """What makes a SELECT hold its rows until the end of the transaction."""
@@ -144,11 +146,14 @@ class SQLiteStore(Store):
         """A JSON array."""
         return json.dumps(list(values))
 
-    def insert_assignments(self, connection: Connection, rows: list[tuple[int, int, int, str, int, float]]) -> None:
+    def insert_assignments(
+        self, connection: Connection, all_have: Mapping[str, Any], rows: list[tuple[int, str, int]]
+    ) -> None:
         """One prepared statement, many rows."""
+        same = tuple(all_have[name] for name in ("experiment", "epoch", "deadline"))
         connection.exec_driver_sql(
-            "INSERT INTO assignment (experiment, epoch, slot, unit, arm, deadline, told) VALUES (?, ?, ?, ?, ?, ?, 0)",
-            rows,
+            "INSERT INTO assignment (experiment, epoch, deadline, slot, unit, arm, told) VALUES (?, ?, ?, ?, ?, ?, 0)",
+            [same + row for row in rows],
         )
 
     def forget(self) -> bool:
@@ -210,13 +215,18 @@ class PostgresStore(Store):
         """An array."""
         return list(values)
 
-    def insert_assignments(self, connection: Connection, rows: list[tuple[int, int, int, str, int, float]]) -> None:
+    def insert_assignments(
+        self, connection: Connection, all_have: Mapping[str, Any], rows: list[tuple[int, str, int]]
+    ) -> None:
         """Columns as arrays: one statement."""
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        connection.exec_driver_sql(
-            "INSERT INTO assignment (experiment, epoch, slot, unit, arm, deadline, told) "
-            "SELECT *, 0 FROM unnest(%s::int[], %s::int[], %s::bigint[], %s::text[], %s::smallint[], %s::float8[])",
-            tuple(columns),
+        slots, units, arms = map(list, zip(*rows, strict=True))
+        self.run(
+            connection,
+            "INSERT INTO assignment (experiment, epoch, deadline, slot, unit, arm, told) "
+            "SELECT :experiment, :epoch, :deadline, new.slot, new.unit, new.arm, 0 "
+            "FROM unnest(CAST(:slots AS bigint[]), CAST(:units AS text[]), CAST(:arms AS smallint[])) "
+            "AS new (slot, unit, arm)",
+            {**all_have, "slots": slots, "units": units, "arms": arms},
         )
 
 
@@ -252,10 +262,12 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
 def _set_up_postgres(connection: Any, _: Any) -> None:
     """What must hold however the server is set up.
 
-    Find rows by their keys: a plan that was made while a table was small would read all of it for ever after. And a
-    commit is on the disk before it returns: a release that was seen and then lost would be drawn again.
+    Find rows by their keys, and look each time how: a plan that was made while a table was small would read all of it,
+    or all of the wrong index, for ever after. And a commit is on the disk before it returns: a release that was seen
+    and then lost would be drawn again.
     """
     connection.execute("SET enable_seqscan = off")
+    connection.execute("SET plan_cache_mode = force_custom_plan")
     lasting = "SELECT set_config('synchronous_commit', 'on', false)"
     connection.execute(f"{lasting} WHERE current_setting('synchronous_commit') IN ('off', 'local')")
     connection.commit()

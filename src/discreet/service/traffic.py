@@ -24,9 +24,11 @@ from discreet.service.units import pseudonym, share
 _STATE = "SELECT state FROM experiment WHERE id = :experiment"
 _COURSE = "SELECT course FROM experiment WHERE id = :experiment"
 _EPOCH = "SELECT number, mark, plan, quota, dealt FROM epoch WHERE experiment = :experiment AND state = 'open'"
+# A unit's pseudonym is of one experiment. With + 0 there is no index but the one of units: PostgreSQL, which knows
+# little of a young table, may read all of another one instead.
 _KNOWN = """SELECT unit, slot, arm, deadline FROM assignment
-    WHERE experiment = :experiment AND epoch = :epoch AND {units}"""
-_PARTICIPANTS = "SELECT unit FROM participant WHERE experiment = :experiment AND {units}"
+    WHERE {units} AND experiment + 0 = :experiment AND epoch + 0 = :epoch"""
+_PARTICIPANTS = "SELECT unit FROM participant WHERE {units} AND experiment + 0 = :experiment"
 _DEALT = """UPDATE epoch SET dealt = :dealt, full_at = :full_at, ripe_at = :ripe_at
     WHERE experiment = :experiment AND number = :epoch"""
 _IS_OPEN = """SELECT 1 FROM epoch
@@ -107,11 +109,9 @@ def _deal(
     if dealt:
         deadline = store.now(connection) + description.request.window
         arms = order(experiment.secret, epoch.number, plan, epoch.dealt, epoch.dealt + len(dealt))
-        rows = [
-            (experiment.id, epoch.number, slot, name, arm, deadline)
-            for slot, (name, arm) in enumerate(zip(dealt, arms, strict=True), epoch.dealt)
-        ]
-        store.insert_assignments(connection, rows)
+        dealing = enumerate(zip(dealt, arms, strict=True), epoch.dealt)
+        rows = [(slot, name, arm) for slot, (name, arm) in dealing]
+        store.insert_assignments(connection, {**mine, "deadline": deadline}, rows)
         if description.once:
             connection.execute(
                 insert_into(schema.participant), [{"experiment": experiment.id, "unit": name} for name in dealt]
@@ -120,7 +120,7 @@ def _deal(
         ripe_at, full_at = (deadline, deadline - description.request.window) if full else (None, None)
         now_dealt = {"dealt": epoch.dealt + len(dealt), "full_at": full_at, "ripe_at": ripe_at}
         store.run(connection, _DEALT, {**mine, **now_dealt})
-        slots.update({name: (slot, arm, end) for _, _, slot, name, arm, end in rows})
+        slots.update({name: (slot, arm, deadline) for slot, name, arm in rows})
     spare = sorted(plan)
     answers = []
     for unit, name in zip(ask.units, names, strict=True):

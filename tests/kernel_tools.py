@@ -14,10 +14,14 @@ def marks(horizon):
 
 
 def plant(monkeypatch, module, **wrong):
-    """Compile a module's functions again, with some of them wrong."""
-    for name, function in list(vars(module).items()):
-        if hasattr(function, "py_func"):
-            monkeypatch.setattr(module, name, njit(wrong.get(name, function.py_func)))
+    """Make some of a module's functions wrong, and compile again what calls them."""
+    compiled = {name: one.py_func for name, one in vars(module).items() if hasattr(one, "py_func")}
+    touched, more = set(), set(wrong)
+    while more:
+        touched |= more
+        more = {name for name, one in compiled.items() if touched & set(one.__code__.co_names)} - touched
+    for name in touched & set(compiled):
+        monkeypatch.setattr(module, name, njit(wrong.get(name, compiled[name])))
 
 
 def smallest_p(one, other):

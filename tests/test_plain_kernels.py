@@ -1,5 +1,6 @@
 """The kernels of KL-UCB, IMED and Thompson sampling: pull by pull where that can be, else in law."""
 
+import functools
 import math
 
 import numpy as np
@@ -289,11 +290,17 @@ def at_the_bar(state, a, b, level):
     "wrong", [{}, {"draw_beyond": always_kept}, {"beyond": half_as_likely}, {"beta_above": at_the_bar}]
 )
 def test_planted_errors_in_thompson_sampling_are_noticed(monkeypatch, wrong):
-    means, horizon, runs = [0.8, 0.6, 0.3], 5000, 2000
-    slow = outcomes(ts.reference, means, runs, horizon, 1)
     plant(monkeypatch, ts, **wrong)
-    fast = outcomes(ts.skip_ahead, means, runs, horizon, 2)
-    assert bool(worst_p_value(slow, fast) < LEVEL) is bool(wrong)
+    fast = outcomes(ts.skip_ahead, *THOMPSON, 2)
+    assert bool(worst_p_value(slow_thompson_sampling(), fast) < LEVEL) is bool(wrong)
+
+
+THOMPSON = [0.8, 0.6, 0.3], 2000, 5000
+
+
+@functools.cache
+def slow_thompson_sampling():
+    return outcomes(ts.reference, *THOMPSON, 1)
 
 
 def test_at_the_papers_horizon_regrets_are_known():

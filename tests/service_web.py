@@ -3,22 +3,27 @@
 import asyncio
 
 import httpx
+from anyio.from_thread import start_blocking_portal
 
 
 class Web:
-    """A client of an application, which it starts and stops."""
+    """A client of an application, which it starts and stops.
+
+    One task lives as long as it does: threads that the application works in go with the task that they began in.
+    """
 
     def __init__(self, app, key):
         self.app, self.key = app, key
 
     def __enter__(self):
-        self._loop = asyncio.Runner()
-        self._loop.run(self._begin())
+        self._loop = start_blocking_portal()
+        self._call = self._loop.__enter__().call
+        self._call(self._begin)
         return self
 
-    def __exit__(self, *_):
-        self._loop.run(self._end())
-        self._loop.close()
+    def __exit__(self, *error):
+        self._call(self._end)
+        self._loop.__exit__(*error)
 
     async def _begin(self):
         self._said, self._heard = asyncio.Queue(), asyncio.Queue()
@@ -35,7 +40,7 @@ class Web:
         await self._living
 
     def request(self, method, path, **more):
-        return self._loop.run(self._client.request(method, path, **more))
+        return self._call(lambda: self._client.request(method, path, **more))
 
     def together(self, *requests, **more):
         """Many requests at the same time, each as its method, path and body."""
@@ -44,7 +49,7 @@ class Web:
             sent = [self._client.request(method, path, json=body, **more) for method, path, body in requests]
             return await asyncio.gather(*sent)
 
-        return self._loop.run(all_of_them())
+        return self._call(all_of_them)
 
     def get(self, path, **more):
         return self.request("GET", path, **more)

@@ -1,5 +1,7 @@
 """Keys: hashed where they are kept, ended by time or by hand, and good for nothing but their scopes."""
 
+from types import SimpleNamespace
+
 import pytest
 from sqlalchemy.exc import OperationalError
 
@@ -57,7 +59,7 @@ def test_a_key_ends_by_hand(world):
 def test_an_ended_key_is_refused_within_a_moment_even_if_it_was_just_used(world, monkeypatch):
     times = iter([0.0, 0.5, 1.6, 1.6, 1.6])
     monkeypatch.setattr(access, "_MOMENT", 1.0)
-    monkeypatch.setattr(access.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(access, "time", SimpleNamespace(monotonic=lambda: next(times)))
     found = access.Access(world.control)
     found._seen["x"] = (0.0, made(world, "analyse").about)
     assert next(times) == 0.0

@@ -6,20 +6,21 @@ What differs between the two is here, and nowhere else.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError as UrlError
-from sqlalchemy.exc import DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, NoSuchModuleError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from sqlalchemy.pool import QueuePool
 
@@ -29,6 +30,9 @@ PATIENCE = 30.0  # seconds that a writer waits for another one
 AWAY = (OperationalError, InterfaceError, NoConnectionLeft)
 """What is raised where the database is gone, full, or has no connection left: it may be back in a moment."""
 _RETRIES = 8
+_IDLE = 1.0  # seconds after which a connection is tried before it is used
+_DEALT = """UPDATE epoch SET dealt = :dealt, full_at = :full_at, ripe_at = :ripe_at
+    WHERE experiment = :experiment AND number = :epoch"""
 
 
 class Store(ABC):
@@ -71,9 +75,14 @@ class Store(ABC):
     def _collided(self, error: DBAPIError) -> bool:
         """Whether writers were in each other's way."""
 
-    @abstractmethod
+    def clock(self) -> tuple[str, dict[str, float]]:
+        """Seconds since 1970, by the one clock that all workers share: as SQL, and its parameter if it has one."""
+        return ":now", {"now": (self._clock or time.time)()}
+
     def now(self, connection: Connection) -> float:
-        """Seconds since 1970, by the one clock that all workers share."""
+        """The same as a number."""
+        written, given = self.clock()
+        return float(self.run(connection, f"SELECT {written}", given)[0][0])
 
     @abstractmethod
     def lock(self, connection: Connection, experiment: int, *, shared: bool = False) -> None:
@@ -97,10 +106,8 @@ class Store(ABC):
         """A list as a parameter."""
 
     @abstractmethod
-    def insert_assignments(
-        self, connection: Connection, all_have: Mapping[str, Any], rows: list[tuple[int, str, int]]
-    ) -> None:
-        """Rows of (slot, unit, arm), which all have the same experiment, epoch and deadline."""
+    def deal(self, connection: Connection, epoch: Mapping[str, Any], rows: list[tuple[int, str, int]]) -> None:
+        """Write down assignments, as (slot, unit, arm), and how far their `epoch` is with them."""
 
     for_update = ""
     """What makes a SELECT hold its rows until the end of the transaction."""
@@ -128,10 +135,6 @@ class SQLiteStore(Store):
         event.listen(engine, "begin", _begin_sqlite)
         super().__init__(engine, clock)
 
-    def now(self, connection: Connection) -> float:
-        """The clock of the machine that it runs on."""
-        return (self._clock or time.time)()
-
     def _collided(self, error: DBAPIError) -> bool:
         return isinstance(error, OperationalError) and "locked" in str(error)
 
@@ -146,11 +149,10 @@ class SQLiteStore(Store):
         """A JSON array."""
         return json.dumps(list(values))
 
-    def insert_assignments(
-        self, connection: Connection, all_have: Mapping[str, Any], rows: list[tuple[int, str, int]]
-    ) -> None:
+    def deal(self, connection: Connection, epoch: Mapping[str, Any], rows: list[tuple[int, str, int]]) -> None:
         """One prepared statement, many rows."""
-        same = tuple(all_have[name] for name in ("experiment", "epoch", "deadline"))
+        self.run(connection, _DEALT, epoch)
+        same = tuple(epoch[name] for name in ("experiment", "epoch", "deadline"))
         connection.exec_driver_sql(
             "INSERT INTO assignment (experiment, epoch, deadline, slot, unit, arm, told) VALUES (?, ?, ?, ?, ?, ?, 0)",
             [same + row for row in rows],
@@ -181,19 +183,20 @@ class PostgresStore(Store):
         engine = create_engine(
             address,
             isolation_level="READ COMMITTED",  # whoever has waited for a lock must see what was done under it
-            pool_pre_ping=True,
             pool_size=8,
             max_overflow=8,
             hide_parameters=True,
         )
         event.listen(engine, "connect", _set_up_postgres)
+        event.listen(engine, "checkin", _note_use)
+        event.listen(engine, "checkout", partial(_try_if_idle, engine))
         super().__init__(engine, clock)
 
-    def now(self, connection: Connection) -> float:
+    def clock(self) -> tuple[str, dict[str, float]]:
         """The server's clock, which is the same for all workers."""
         if self._clock is not None:
-            return self._clock()
-        return float(self.run(connection, "SELECT extract(epoch FROM clock_timestamp())", {})[0][0])
+            return super().clock()
+        return "CAST(extract(epoch FROM clock_timestamp()) AS float8)", {}
 
     def _collided(self, error: DBAPIError) -> bool:
         return getattr(error.orig, "sqlstate", None) in {"40001", "40P01", "55P03"}
@@ -215,18 +218,17 @@ class PostgresStore(Store):
         """An array."""
         return list(values)
 
-    def insert_assignments(
-        self, connection: Connection, all_have: Mapping[str, Any], rows: list[tuple[int, str, int]]
-    ) -> None:
-        """Columns as arrays: one statement."""
+    def deal(self, connection: Connection, epoch: Mapping[str, Any], rows: list[tuple[int, str, int]]) -> None:
+        """Columns as arrays, and all in one statement: each one is a way to the server and back."""
         slots, units, arms = map(list, zip(*rows, strict=True))
         self.run(
             connection,
+            f"WITH counted AS ({_DEALT}) "
             "INSERT INTO assignment (experiment, epoch, deadline, slot, unit, arm, told) "
             "SELECT :experiment, :epoch, :deadline, new.slot, new.unit, new.arm, 0 "
             "FROM unnest(CAST(:slots AS bigint[]), CAST(:units AS text[]), CAST(:arms AS smallint[])) "
             "AS new (slot, unit, arm)",
-            {**all_have, "slots": slots, "units": units, "arms": arms},
+            {**epoch, "slots": slots, "units": units, "arms": arms},
         )
 
 
@@ -271,6 +273,20 @@ def _set_up_postgres(connection: Any, _: Any) -> None:
     lasting = "SELECT set_config('synchronous_commit', 'on', false)"
     connection.execute(f"{lasting} WHERE current_setting('synchronous_commit') IN ('off', 'local')")
     connection.commit()
+
+
+def _note_use(_: Any, record: Any) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _try_if_idle(engine: Engine, connection: Any, record: Any, _: Any) -> None:
+    """A connection that has long been idle may be dead: it is replaced before anybody is told so."""
+    if time.monotonic() - record.info.get("used", -math.inf) < _IDLE:
+        return
+    try:
+        engine.dialect.do_ping(connection)
+    except engine.dialect.loaded_dbapi.Error:
+        raise DisconnectionError from None
 
 
 @lru_cache(maxsize=256)

@@ -21,7 +21,7 @@ from discreet.service.problems import conflict
 from discreet.service.store import Store
 from discreet.service.units import pseudonym, share
 
-_STATE = "SELECT state FROM experiment WHERE id = :experiment"
+_STATE = "SELECT state, {now} FROM experiment WHERE id = :experiment"
 _COURSE = "SELECT course FROM experiment WHERE id = :experiment"
 _EPOCH = "SELECT number, mark, plan, quota, dealt FROM epoch WHERE experiment = :experiment AND state = 'open'"
 # A unit's pseudonym is of one experiment. With + 0 there is no index but the one of units: PostgreSQL, which knows
@@ -29,13 +29,11 @@ _EPOCH = "SELECT number, mark, plan, quota, dealt FROM epoch WHERE experiment = 
 _KNOWN = """SELECT unit, slot, arm, deadline FROM assignment
     WHERE {units} AND experiment + 0 = :experiment AND epoch + 0 = :epoch"""
 _PARTICIPANTS = "SELECT unit FROM participant WHERE {units} AND experiment + 0 = :experiment"
-_DEALT = """UPDATE epoch SET dealt = :dealt, full_at = :full_at, ripe_at = :ripe_at
-    WHERE experiment = :experiment AND number = :epoch"""
 _IS_OPEN = """SELECT 1 FROM epoch
     WHERE experiment = :experiment AND number = :epoch AND mark = :mark AND state = 'open'"""
 # 1 for the first time, and then 2 and 3 in turn: where nothing changed, SQLite would not wait for the disk.
 _TELL = """UPDATE assignment SET told = CASE told WHEN 0 THEN 1 WHEN 2 THEN 3 ELSE 2 END
-    WHERE experiment = :experiment AND epoch = :epoch AND {slots} AND deadline >= :now
+    WHERE experiment = :experiment AND epoch = :epoch AND {slots} AND deadline >= {now}
     RETURNING slot, arm, unit, told"""
 _UNTELL = "UPDATE assignment SET told = 0 WHERE experiment = :experiment AND epoch = :epoch AND {slots}"
 _COUNT = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
@@ -81,16 +79,17 @@ def assign(store: Store, connection: Connection, ask: Ask) -> list[Assignment]:
     epochs = store.run(connection, query, mine)
     if not epochs and not store.sqlite:  # it may have waited for a close, whose new epoch a new statement sees
         epochs = store.run(connection, query, mine)
-    ((state,),) = store.run(connection, _STATE, mine)
+    clock, given = store.clock()
+    ((state, now),) = store.run(connection, _STATE.format(now=clock), {**mine, **given})
     if state in {"draft", "archived"}:
         raise conflict(f"the experiment is {'not started' if state == 'draft' else 'archived'}")
     if not epochs or state != "running":
         return _serve(store, connection, ask)
-    return _deal(store, connection, ask, epochs[0])
+    return _deal(store, connection, ask, epochs[0], now)
 
 
 def _deal(
-    store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, int, str, int, int]]
+    store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, int, str, int, int]], now: float
 ) -> list[Assignment]:
     experiment, description = ask.experiment, ask.experiment.description
     names = [secrets.token_urlsafe(16) if unit is None else pseudonym(experiment.secret, unit) for unit in ask.units]
@@ -107,19 +106,18 @@ def _deal(
     dealt = list(islice(fresh, epoch.quota - epoch.dealt))
     plan = {int(arm): count for arm, count in json.loads(epoch.plan).items()}
     if dealt:
-        deadline = store.now(connection) + description.request.window
+        deadline = now + description.request.window
         arms = order(experiment.secret, epoch.number, plan, epoch.dealt, epoch.dealt + len(dealt))
         dealing = enumerate(zip(dealt, arms, strict=True), epoch.dealt)
         rows = [(slot, name, arm) for slot, (name, arm) in dealing]
-        store.insert_assignments(connection, {**mine, "deadline": deadline}, rows)
         if description.once:
             connection.execute(
                 insert_into(schema.participant), [{"experiment": experiment.id, "unit": name} for name in dealt]
             )
         full = epoch.dealt + len(dealt) == epoch.quota
-        ripe_at, full_at = (deadline, deadline - description.request.window) if full else (None, None)
-        now_dealt = {"dealt": epoch.dealt + len(dealt), "full_at": full_at, "ripe_at": ripe_at}
-        store.run(connection, _DEALT, {**mine, **now_dealt})
+        ripe_at, full_at = (deadline, now) if full else (None, None)
+        now_dealt = {"dealt": epoch.dealt + len(dealt), "full_at": full_at, "ripe_at": ripe_at, "deadline": deadline}
+        store.deal(connection, {**mine, **now_dealt}, rows)
         slots.update({name: (slot, arm, deadline) for slot, name, arm in rows})
     spare = sorted(plan)
     answers = []
@@ -192,10 +190,12 @@ def _tell_epoch(
     for one in told:
         rewards.setdefault(one.place[3:], one.reward)
     slots = store.listed(list({slot for slot, _ in rewards}))
-    given = {**mine, "listed": slots, "now": store.now(connection)}
+    clock, given = store.clock()
     accepted, wronged = set(), []
     sums: dict[int, tuple[int, int]] = {}
-    for slot, arm, unit, times in store.run(connection, _TELL.format(slots=among), given):
+    for slot, arm, unit, times in store.run(
+        connection, _TELL.format(slots=among, now=clock), {**mine, **given, "listed": slots}
+    ):
         owner, first = (slot, tokens.witness(secret, mark, slot, unit)), times == 1
         if owner in rewards:
             count, total = sums.get(arm, (0, 0))

@@ -28,9 +28,9 @@ def test_the_model_finds_a_reward_that_is_counted_twice(monkeypatch):
             self._sums[self._arms[place]] += units
 
     monkeypatch.setattr(Bandit, "_change", twice)
-    assert stumble(50, 30)
+    assert stumble(400, 30)
 
 
 def test_the_model_finds_a_file_that_is_not_kept_up_to_date(monkeypatch):
     monkeypatch.setattr(Bandit, "_keep", lambda self: None)
-    assert stumble(100, 40)
+    assert stumble(400, 40)

@@ -55,9 +55,10 @@ class LeagueStudy:
 
     @classmethod
     def quick(cls, **changes: Any) -> LeagueStudy:
-        """A small one: five arms, few runs, and not the slow policies."""
+        """A small one: five arms, two epsilons, few runs, and not the slow policies."""
         fast = tuple(name for name in POLICIES if name not in SLOW)
-        return cls(**{"runs": 3, "many_runs": 100, "arms": (ARMS,), "policies": fast, **changes})
+        small: dict[str, Any] = {"runs": 3, "many_runs": 100, "arms": (ARMS,), "epsilons": (0.1, 1.0)}
+        return cls(**{**small, "policies": fast, **changes})
 
     def places(self) -> dict[str, list[Place]]:
         """Where policies meet: on the paper's instances, and on rare rewards."""

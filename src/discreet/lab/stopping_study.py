@@ -104,7 +104,7 @@ class StoppingStudy:
     @classmethod
     def quick(cls, **changes: Any) -> StoppingStudy:
         """A small one: the same sweeps with few runs."""
-        return cls(**{"runs": 20, "failure_runs": 100, "laws": LawGrid(runs=20), **changes})
+        return cls(**{"runs": 5, "failure_runs": 50, "laws": LawGrid(runs=5), **changes})
 
     @property
     def kinds(self) -> tuple[str, ...]:

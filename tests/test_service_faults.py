@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from sqlalchemy import event, text
 
-from discreet.service import closing, schema, tokens, traffic
+from discreet.service import closing, schema, store, tokens, traffic
 from discreet.service.messages import NewPopulation
 from discreet.service.writer import Writer
 from tests.service_faults import noise_ratio, race, siege
@@ -230,6 +230,16 @@ def test_what_must_hold_does_not_depend_on_how_postgresql_is_set_up(careless):
         assert connection.execute(text("SHOW transaction_isolation")).scalar_one() == "read committed"
         assert connection.execute(text("SHOW synchronous_commit")).scalar_one() == "on"
     assert live_closes(careless, 1, 3)["accepted"]
+
+
+def test_a_connection_that_died_while_idle_is_replaced_unnoticed(server, clock, monkeypatch):
+    monkeypatch.setattr(store, "_IDLE", 0.0)
+    world = crowd(World(new_database(server), clock))
+    world.start(**small())
+    ended = server.query(BASE, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+    assert len(ended) > 1
+    assert len(world.ask("banners", "ann")) == 1
+    world.store.close()
 
 
 def test_without_connections_left_it_says_so_and_recovers(world):

@@ -212,10 +212,15 @@ def new_file(file, folder):
 def new_database(server):
     """All tables, empty; a database of its own would be made of a thousand files."""
     tables = ", ".join(f'"{name}"' for name in schema.metadata.tables)
-    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-    server.query(BASE, f"{others} AND pid <> pg_backend_pid()")
+    hang_up(server)
     server.query(BASE, f"TRUNCATE {tables} RESTART IDENTITY")
     return server.url(BASE)
+
+
+def hang_up(server):
+    """End all connections to the tests' database; gives how many there were."""
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+    return len(server.query(BASE, f"{others} AND pid <> pg_backend_pid()"))
 
 
 def _migrated(url):

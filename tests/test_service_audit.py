@@ -170,19 +170,16 @@ def check(desk, report, name, samples):
     return found
 
 
-LONG = {
-    "the only answer": MANY,
-    "an elimination's only answer": MANY // 3,
-    "a running mean's only answer": MANY // 3,
-    "a person in two epochs": MANY // 4,
-}
+# With 400 runs on either side an audit sees nothing.
+LONG = ("the only answer", "a running mean's only answer", "a person in two epochs")
 
 
 @pytest.mark.study
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_audit_finds_less_than_is_promised(desk, report, name):
-    found = check(desk, report, name, LONG[name])
-    assert found.epsilon > 0.05 or LONG[name] < MANY, "it has seen nothing at all, so it proves nothing"
+    epochs = len(PAIRS[name][0].ann)
+    found = check(desk, report, name, MANY // epochs**2)
+    assert found.epsilon > 0.05 or epochs > 1, "it has seen nothing at all, so it proves nothing"
 
 
 @pytest.mark.parametrize("name", PAIRS)

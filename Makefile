@@ -34,7 +34,7 @@ verify: $(STAMP)
 	$(RUN) -m pytest -n $(STUDENTS) --dist worksteal -m 'study or shown' -rfE --page=$(PAGE)
 
 supply-chain: $(STAMP)
-	$(RUN) -m pytest -m study -rfEs tests/test_supply_chain.py --page=$(VENV)/supply-chain.md
+	$(RUN) -m pytest -m study -rfEs tests/system/test_supply_chain.py --page=$(VENV)/supply-chain.md
 
 reproduce: $(STAMP)
 	$(RUN) -m discreet reproduce --output reproduction $(REPRODUCE)

@@ -19,12 +19,12 @@ import discreet
 from benchmarks.peers import PEERS, PUBLIC
 from benchmarks.rows import Row, show
 from benchmarks.service import service
+from discreet.core.noise import private_noise
 from discreet.lab import Bernoulli, Discrete, Setting, StoppingSetting, instance, play
 from discreet.lab.kernels import dp_ucb, imed, kl_ucb, thompson_sampling, ucb
 from discreet.lab.kernels.randomness import fresh_state
 from discreet.lab.simulate import run_setting
 from discreet.lab.stopping import run_rule
-from discreet.noise import private_noise
 
 
 def best_of(repeats, work):

@@ -10,11 +10,11 @@ import sys
 import uvicorn
 from starlette.concurrency import run_in_threadpool
 
-from discreet.service.app import make_app
-from discreet.service.control import Control
-from discreet.service.store import open_store
-from discreet.service.traffic import Ask, assign, tell
-from discreet.service.writer import Writer
+from discreet.service.experiments.assignments import Ask, assign, tell
+from discreet.service.experiments.control import Control
+from discreet.service.http.app import make_app
+from discreet.service.storage.database import open_store
+from discreet.service.storage.group_commit import Writer
 
 
 class Plain(Writer):

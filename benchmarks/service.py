@@ -20,12 +20,12 @@ from pathlib import Path
 
 import psutil
 from sqlalchemy import text
-from tests import postgres
+from tests._tools import postgres
 
 from benchmarks.rows import Row, show
-from discreet.service.control import Control
-from discreet.service.messages import NewExperiment
-from discreet.service.store import open_store
+from discreet.service.experiments.control import Control
+from discreet.service.http.messages import NewExperiment
+from discreet.service.storage.database import open_store
 
 CLIENTS, SECONDS, ROUNDS = 64, 1.5, 4
 BATCH, AT_ONCE = 100, 1000

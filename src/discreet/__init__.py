@@ -17,7 +17,7 @@ A service for teams: `Client` and `AsyncClient` speak to it. They need more pack
 from typing import TYPE_CHECKING, Any
 
 from discreet._version import __version__
-from discreet.auditing import Audit, audit
+from discreet.audit import Audit, audit
 from discreet.bandits import (
     DPIMED,
     DPKLUCB,
@@ -46,8 +46,7 @@ from discreet.bandits import (
     SuccessiveElimination,
     ThompsonSampling,
 )
-from discreet.driver import Bandit
-from discreet.errors import (
+from discreet.core.errors import (
     ArgumentError,
     DiscreetError,
     FinishedError,
@@ -58,7 +57,12 @@ from discreet.errors import (
     UnreachableError,
     WaitingError,
 )
-from discreet.grid import Grid
+from discreet.core.grid import Grid
+from discreet.core.noise import SimulatedNoise
+from discreet.core.privacy import Neighbours, Privacy, Release, Unit
+from discreet.core.registry import POLICIES, RULES, make_policy, make_rule, register
+from discreet.drivers.ask_tell import Bandit
+from discreet.drivers.tickets import Ticket, Told
 from discreet.mechanisms import (
     AboveThreshold,
     BinaryTreeCounter,
@@ -66,10 +70,7 @@ from discreet.mechanisms import (
     LaplaceMechanism,
     PrefixSumAboveThreshold,
 )
-from discreet.noise import SimulatedNoise
-from discreet.privacy import Neighbours, Privacy, Release, Unit
-from discreet.recommendation import Recommendation, recommend
-from discreet.registry import POLICIES, RULES, make_policy, make_rule, register
+from discreet.recommend import Recommendation, recommend
 from discreet.stopping import (
     DPNAS,
     NAS,
@@ -82,7 +83,6 @@ from discreet.stopping import (
     StoppingResult,
     StoppingRule,
 )
-from discreet.tickets import Ticket, Told
 
 if TYPE_CHECKING:
     from discreet.client import AsyncClient as AsyncClient

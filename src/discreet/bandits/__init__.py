@@ -1,8 +1,8 @@
 """The bandits: one file each, behind one interface."""
 
+from discreet.bandits._policy import Plan, Policy
 from discreet.bandits.adap_klucb import AdaPKLUCB
 from discreet.bandits.adap_ucb import AdaPUCB
-from discreet.bandits.base import Plan, Policy
 from discreet.bandits.dp_best_arm import DPBestArm
 from discreet.bandits.dp_chernoff_imed import DPChernoffIMED
 from discreet.bandits.dp_hybrid_ucb import DPHybridUCB

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from discreet.bandits.adap_ucb import AdaPUCB
-from discreet.bandits.coins import kl_upper
+from discreet.core.divergences import kl_upper
 
 
 class AdaPKLUCB(AdaPUCB):

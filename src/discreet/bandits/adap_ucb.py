@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from discreet import checks
-from discreet.bandits.batched import BatchedPolicy
-from discreet.noise import Noise
-from discreet.privacy import Arm
+from discreet.bandits._batched import BatchedPolicy
+from discreet.core import checks
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm
 
 
 class AdaPUCB(BatchedPolicy):

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from discreet import checks
 from discreet.bandits.dp_imed import DPIMED
-from discreet.errors import ArgumentError
-from discreet.noise import Noise
-from discreet.privacy import Arm
-from discreet.tails import tail_exponent
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm
+from discreet.core.tails import tail_exponent
 
 _FEW_ARMS = 5  # up to so many need no caution
 

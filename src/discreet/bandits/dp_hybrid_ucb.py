@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from discreet import checks
-from discreet.bandits.counted import CountedPolicy
+from discreet.bandits._counted import CountedPolicy
+from discreet.core import checks
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm
 from discreet.mechanisms.hybrid import HybridCounter
-from discreet.noise import Noise
-from discreet.privacy import Arm
 
 
 class DPHybridUCB(CountedPolicy):

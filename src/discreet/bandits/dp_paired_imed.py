@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from itertools import permutations
 from typing import Any
 
-from discreet.bandits.batched import BatchedPolicy
-from discreet.noise import Noise
-from discreet.privacy import Arm
-from discreet.tails import paired_exponent
+from discreet.bandits._batched import BatchedPolicy
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm
+from discreet.core.tails import paired_exponent
 
 _ENOUGH = 1.0  # evidence to change the leader: with none, many close arms would take turns at leading
 

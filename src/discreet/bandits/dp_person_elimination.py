@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from discreet.bandits._person_level import PersonLevel
 from discreet.bandits.dp_successive_elimination import DPSuccessiveElimination
-from discreet.bandits.person_level import PersonLevel
 from discreet.theory.person_level import epoch_epsilon
 
 
@@ -23,7 +23,7 @@ class DPPersonElimination(PersonLevel, DPSuccessiveElimination):
     1/T. Without a horizon give `beta`: it is then a search for the best arm, which ends when one is left.
 
     >>> from discreet import SimulatedNoise
-    >>> from discreet.privacy import spent_by_person
+    >>> from discreet.core.privacy import spent_by_person
     >>> search = DPPersonElimination(["A", "B"], epsilon=1.0, beta=0.05, noise=SimulatedNoise(seed=1))
     >>> while (plan := search.plan()):
     ...     means = {"A": 0.5, "B": 0.6}

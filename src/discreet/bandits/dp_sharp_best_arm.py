@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from discreet import checks
 from discreet.bandits.dp_sharp_elimination import DPSharpElimination
-from discreet.noise import Noise
-from discreet.privacy import Arm
+from discreet.core import checks
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm
 from discreet.theory.sharp_elimination import GROWTH, WINDOW
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from discreet import checks
-from discreet.bandits.noisy_elimination import NoisyElimination
-from discreet.errors import ArgumentError
-from discreet.noise import Noise
-from discreet.privacy import Arm
-from discreet.tails import clearly_behind
+from discreet.bandits._noisy_elimination import NoisyElimination
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm
+from discreet.core.tails import clearly_behind
 from discreet.theory.sharp_elimination import GROWTH, WINDOW, SharpSchedule
 
 

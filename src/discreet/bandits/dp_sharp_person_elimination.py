@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from discreet.bandits._person_level import PersonLevel
 from discreet.bandits.dp_sharp_elimination import DPSharpElimination
-from discreet.bandits.person_level import PersonLevel
-from discreet.noise import Noise
-from discreet.privacy import Arm
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm
 from discreet.theory.person_level import PERSON_GROWTH, THIRD, PersonSchedule, epoch_epsilon
 
 
@@ -28,7 +28,7 @@ class DPSharpPersonElimination(PersonLevel, DPSharpElimination):
     Parameters: as for `DPSharpElimination`. Without a horizon it is a search for the best arm.
 
     >>> from discreet import SimulatedNoise
-    >>> from discreet.privacy import spent_by_person
+    >>> from discreet.core.privacy import spent_by_person
     >>> search = DPSharpPersonElimination(["A", "B"], epsilon=1.0, beta=0.05, noise=SimulatedNoise(seed=1))
     >>> while (plan := search.plan()):
     ...     means = {"A": 0.5, "B": 0.6}

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from discreet import checks
-from discreet.bandits.elimination import EliminationPolicy, confidence
+from discreet.bandits._elimination import EliminationPolicy, confidence
+from discreet.core import checks
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm
 from discreet.mechanisms.above_threshold import AboveThreshold
 from discreet.mechanisms.laplace import LaplaceMechanism
-from discreet.noise import Noise
-from discreet.privacy import Arm
 
 
 class DPSparseVectorElimination(EliminationPolicy):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from discreet.bandits.noisy_elimination import NoisyElimination
+from discreet.bandits._noisy_elimination import NoisyElimination
 
 
 class DPSuccessiveElimination(NoisyElimination):

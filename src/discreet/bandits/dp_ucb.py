@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from discreet import checks
-from discreet.bandits.counted import CountedPolicy
-from discreet.errors import ArgumentError
+from discreet.bandits._counted import CountedPolicy
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm, Neighbours, Privacy, Unit
 from discreet.mechanisms.binary_tree import BinaryTreeCounter
-from discreet.noise import Noise
-from discreet.privacy import Arm, Neighbours, Privacy, Unit
 
 PRESETS = ("event-level", "mishra-thakurta-2015", "thesis")
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from discreet import checks
-from discreet.bandits.base import Policy, cut_short
-from discreet.errors import ArgumentError
-from discreet.noise import Noise
-from discreet.privacy import Arm, Privacy, Unit
+from discreet.bandits._policy import Policy, cut_short
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm, Privacy, Unit
 
 
 class GuessAndDouble(Policy):
@@ -72,7 +72,7 @@ class GuessAndDouble(Policy):
         return replace(inner, reason=f"each reward enters one phase; in a phase: {inner.reason}")
 
     def _start_phase(self) -> None:
-        from discreet.registry import make_policy  # noqa: PLC0415  (the registry knows this file)
+        from discreet.core.registry import make_policy  # noqa: PLC0415  (the registry knows this file)
 
         if self.policy == self.key or "horizon" in self._inner_options:
             raise ArgumentError("guess-and-double sets the horizon itself: give it a plain policy without a horizon")

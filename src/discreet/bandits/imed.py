@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from discreet.bandits.coins import kl
-from discreet.bandits.plain import PlainPolicy
-from discreet.privacy import Arm
+from discreet.bandits._plain import PlainPolicy
+from discreet.core.divergences import kl
+from discreet.core.privacy import Arm
 
 
 class IMED(PlainPolicy):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from discreet import checks
-from discreet.bandits.coins import kl_upper
-from discreet.bandits.plain import PlainPolicy
-from discreet.errors import ArgumentError
-from discreet.privacy import Arm
+from discreet.bandits._plain import PlainPolicy
+from discreet.core import checks
+from discreet.core.divergences import kl_upper
+from discreet.core.errors import ArgumentError
+from discreet.core.privacy import Arm
 
 
 class KLUCB(PlainPolicy):

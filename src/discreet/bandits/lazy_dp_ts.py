@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet import checks
-from discreet.bandits.lazy import LazyPolicy
-from discreet.noise import Noise
-from discreet.privacy import Arm
+from discreet.bandits._lazy import LazyPolicy
+from discreet.core import checks
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm
 
 _LONGEST = 2**16  # steps that are planned at a time: less than 0.1 s for five arms
 _DRAWS = 2**18  # draws that are kept in memory at a time

@@ -7,9 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from functools import partial
 
-from discreet.bandits.lazy import LazyPolicy
-from discreet.noise import Noise
-from discreet.privacy import Arm
+from discreet.bandits._lazy import LazyPolicy
+from discreet.core.noise import Noise
+from discreet.core.privacy import Arm
 
 
 class AnytimeLazyUCB(LazyPolicy):

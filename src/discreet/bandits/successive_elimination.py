@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from discreet.bandits.elimination import EliminationPolicy, confidence
-from discreet.privacy import Arm
+from discreet.bandits._elimination import EliminationPolicy, confidence
+from discreet.core.privacy import Arm
 
 
 class SuccessiveElimination(EliminationPolicy):

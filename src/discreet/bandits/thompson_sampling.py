@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet import checks
-from discreet.bandits.plain import PlainPolicy
-from discreet.privacy import Arm
+from discreet.bandits._plain import PlainPolicy
+from discreet.core import checks
+from discreet.core.privacy import Arm
 
 
 class ThompsonSampling(PlainPolicy):

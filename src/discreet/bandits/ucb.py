@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from discreet.bandits.plain import PlainPolicy
-from discreet.privacy import Arm
+from discreet.bandits._plain import PlainPolicy
+from discreet.core.privacy import Arm
 
 
 class UCB(PlainPolicy):

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
+from discreet.core.registry import POLICIES
 from discreet.lab.engines import ENGINES
 from discreet.lab.instances import INSTANCES
 from discreet.lab.simulate import Entry
-from discreet.registry import POLICIES
 
 ELSEWHERE = {
     "arms": "--arms",

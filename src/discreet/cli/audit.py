@@ -10,15 +10,15 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from discreet.auditing import Audit
-from discreet.auditing import audit as run_audit
-from discreet.auditing.examine import ERROR, SECONDS, STEPS
-from discreet.auditing.subjects import names
+from discreet.audit import Audit
+from discreet.audit import audit as run_audit
+from discreet.audit.examine import ERROR, SECONDS, STEPS
+from discreet.audit.subjects import names
 from discreet.cli import FAILED
 from discreet.cli.arguments import NUMBER, first_sentence, real, whole
 from discreet.cli.console import complain, counted, duration, fitting_table, output, progress, show, show_json
-from discreet.errors import ArgumentError
-from discreet.registry import TABLES
+from discreet.core.errors import ArgumentError
+from discreet.core.registry import TABLES
 
 SPARE = ("kind", "seconds", "runs")
 

@@ -83,16 +83,16 @@ from discreet.cli.theory import (
     show_plan,
     stopping_bounds,
 )
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 from discreet.lab import instances
 from discreet.lab.engines import make_engine
-from discreet.lab.evaluation import Evaluation
-from discreet.lab.league_study import LeagueStudy
 from discreet.lab.results import Results
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import LEAGUE
 from discreet.lab.simulate import league as league_settings
-from discreet.lab.stopping_study import StoppingStudy
+from discreet.reproduction.evaluation import Evaluation
+from discreet.reproduction.league import LeagueStudy
+from discreet.reproduction.stopping import StoppingStudy
 
 FOLDER = Path("reproduction")
 PICTURES = (".png", ".pdf", ".svg")
@@ -471,7 +471,7 @@ def plot(
         raise ArgumentError(f"output must end in {', '.join(PICTURES)}, got {str(target)!r}")
     results = Results.load(file)
     check_writable(target)
-    from discreet.lab.figures import DPI  # noqa: PLC0415  (matplotlib)
+    from discreet.reproduction.figures import DPI  # noqa: PLC0415  (matplotlib)
 
     figure: Any = results.plot(log=log).figure
     target.parent.mkdir(parents=True, exist_ok=True)

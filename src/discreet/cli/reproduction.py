@@ -8,11 +8,11 @@ from typing import Any
 
 from discreet.cli.console import check_writable, duration, progress, show, show_json
 from discreet.lab.engines import Engine
-from discreet.lab.evaluation import Evaluation
-from discreet.lab.league_study import LeagueStudy
 from discreet.lab.simulate import Runs
-from discreet.lab.stopping_study import StoppingStudy
 from discreet.lab.store import Store
+from discreet.reproduction.evaluation import Evaluation
+from discreet.reproduction.league import LeagueStudy
+from discreet.reproduction.stopping import StoppingStudy
 
 
 class Interrupted(Exception):
@@ -23,7 +23,7 @@ def reproduce(
     evaluation: Evaluation, study: StoppingStudy, league: LeagueStudy, engine: Engine, folder: Path, *, json: bool
 ) -> None:
     """Simulate what is not in the folder yet, write the report, and say what was found."""
-    from discreet.lab.report import Reproduced, headlines, steps, write_report  # noqa: PLC0415  (matplotlib and pandas)
+    from discreet.reproduction.report import Reproduced, headlines, steps, write_report  # noqa: PLC0415  (matplotlib and pandas)
 
     settings: list[Runs] = [*evaluation.settings(), *study.settings(), *league.settings()]
     store, start = Store(folder / "settings"), time.perf_counter()

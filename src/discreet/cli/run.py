@@ -14,7 +14,7 @@ from discreet.cli import FAILED, INTERRUPTED, missing_package
 from discreet.cli.commands import app
 from discreet.cli.console import complain, hint
 from discreet.cli.reproduction import Interrupted
-from discreet.errors import DiscreetError
+from discreet.core.errors import DiscreetError
 from discreet.lab.fast import SlowWarning
 
 FINE, BAD_USAGE = 0, 2

@@ -11,7 +11,7 @@ import typer
 from discreet.cli import missing_package
 from discreet.cli.arguments import NUMBER, real, whole
 from discreet.cli.console import complain, show
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 
 Database = Annotated[
     str, typer.Option(metavar="ADDRESS", help="An SQLite file, or postgresql://user:password@host/name.")
@@ -37,7 +37,7 @@ Secure = Annotated[bool, typer.Option(help="HTTPS is in front: cookies are sent 
 def start(*, restored: bool, **given: Any) -> None:
     """Prepare the database, say what there is to say, and serve until interrupted."""
     try:
-        server = importlib.import_module("discreet.service.server")
+        server = importlib.import_module("discreet.service.http.server")
     except ModuleNotFoundError as error:
         raise ArgumentError(f"{missing_package(error)} is not installed: pip install 'discreet[service]'") from None
     if given["port"] == 0:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.cli.console import check_writable, counted, duration, hint, progress
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 from discreet.lab.engines import Engine, make_engine
 from discreet.lab.fast import find_kernel
 from discreet.lab.results import Results

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet import privacy
 from discreet.cli.arguments import NUMBER, first_sentence, real, whole
 from discreet.cli.console import complain, counted, show, show_json
 from discreet.cli.reproduction import Interrupted
 from discreet.cli.streams import read_numbers
-from discreet.errors import ArgumentError
-from discreet.registry import RULES, make_rule
+from discreet.core import privacy
+from discreet.core.errors import ArgumentError
+from discreet.core.registry import RULES, make_rule
 from discreet.stopping import StoppingResult, StoppingRule
 
 RULE = "dp-bernstein"

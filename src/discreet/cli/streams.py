@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.cli.console import hint
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 
 STANDARD_INPUT = "-"
 BLOCK = 1 << 14  # bytes of text in one read: some thousand numbers

@@ -10,14 +10,14 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from discreet.algorithm import Algorithm
 from discreet.cli.arguments import first_sentence
 from discreet.cli.console import Column, fitting_table, output, plain_table
+from discreet.core.algorithm import Algorithm
+from discreet.core.options import parameters_of
+from discreet.core.registry import TABLES
 from discreet.lab.results import NEVER, Results, Simulation
 from discreet.lab.setting import with_options
-from discreet.lab.tables import number
-from discreet.options import parameters_of
-from discreet.registry import TABLES
+from discreet.reproduction.tables import number
 
 QUANTILE_HEADINGS = {"q05": "5 %", "q25": "25 %", "median": "median", "q75": "75 %", "q95": "95 %"}
 SPARE = ("25 %", "75 %", "seconds", "s/run", "5 %", "95 %", "95 % interval", "median", "failed")

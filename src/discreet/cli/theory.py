@@ -9,17 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet import checks, theory
+from discreet import theory
 from discreet.bandits import DPSharpElimination
 from discreet.cli.arguments import NUMBER, real, whole
 from discreet.cli.console import Column, fitting_table, show, wrapped_table
 from discreet.cli.console import output as console
-from discreet.errors import ArgumentError
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
+from discreet.core.registry import make_rule
 from discreet.lab.instances import Instance
 from discreet.lab.results import finite
-from discreet.lab.tables import number
-from discreet.registry import make_rule
-from discreet.stopping.released import ReleasedRule
+from discreet.reproduction.tables import number
+from discreet.stopping._released import ReleasedRule
 from discreet.theory import EliminationPlan
 
 PAPER, OURS = "Sajed and Sheffet 2019", "discreet, docs/theory.md"

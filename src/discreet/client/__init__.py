@@ -19,9 +19,9 @@ The logic is written once, as generators that yield what they want done:
 It needs httpx and msgspec: pip install 'discreet[client]'.
 """
 
-from discreet.client.awaiting import AsyncClient, AsyncExperiment
-from discreet.client.blocking import Client, Experiment
+from discreet.client.async_client import AsyncClient, AsyncExperiment
+from discreet.client.client import Client, Experiment
 from discreet.client.experiment import Trial
-from discreet.errors import ServiceError, UnreachableError
+from discreet.core.errors import ServiceError, UnreachableError
 
 __all__ = ["AsyncClient", "AsyncExperiment", "Client", "Experiment", "ServiceError", "Trial", "UnreachableError"]

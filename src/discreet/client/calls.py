@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import msgspec
 
-from discreet import checks
 from discreet.client.effects import Reply, Send
-from discreet.errors import ArgumentError, ServiceError
-from discreet.service.messages import Problem, Request
+from discreet.core import checks
+from discreet.core.errors import ArgumentError, ServiceError
+from discreet.service.http.messages import Problem, Request
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ import httpx
 
 from discreet._version import __version__
 from discreet.client.effects import Reply, Unanswered
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 
 ADDRESS, KEY = "DISCREET_ADDRESS", "DISCREET_KEY"  # variables of the environment
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)

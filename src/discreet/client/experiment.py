@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.client.calls import TROUBLE, Call, path
-from discreet.client.core import Core, finite, unit_name, without_service
 from discreet.client.effects import Pause, Steps, Work
+from discreet.client.logic import Core, finite, unit_name, without_service
 from discreet.client.operation import operation
 from discreet.client.service import ServiceOperations
-from discreet.errors import ArgumentError, ServiceError, UnreachableError
-from discreet.service.messages import (
+from discreet.core.errors import ArgumentError, ServiceError, UnreachableError
+from discreet.service.http.messages import (
     MOST_UNITS,
     Assignment,
     Assignments,

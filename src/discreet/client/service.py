@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.client.calls import Call, checked, decimal, path
-from discreet.client.core import Core
 from discreet.client.effects import Steps
+from discreet.client.logic import Core
 from discreet.client.operation import operation
-from discreet.service.messages import (
+from discreet.service.http.messages import (
     Algorithms,
     AlgorithmView,
     ExperimentPlan,
@@ -42,7 +42,7 @@ class ServiceOperations:
 
     @operation
     def create(self, /, name: str, *, epsilon: str | float, **description: Any) -> Steps[ExperimentView]:
-        """Describe a new experiment, as a draft: the fields are those of `discreet.service.messages.NewExperiment`."""
+        """Describe a new experiment, as a draft: its fields are those of `NewExperiment`."""
         fields = {"name": name, "epsilon": decimal("epsilon", epsilon), **description}
         message = checked(NewExperiment, fields)
         return (yield from self._core.ask(Call("POST", path("experiments"), ExperimentView, message, repeatable=False)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, Rewards, TruncatedNormal, Uniform
 
 _FORMS = (
@@ -36,7 +36,7 @@ def parse(text: str) -> Rewards:
     >>> parse("gamma(2)")
     Traceback (most recent call last):
         ...
-    discreet.errors.ArgumentError: the arm 'gamma(2)' is of no known form; known are: 0.3 or bernoulli(0.3);
+    discreet.core.errors.ArgumentError: the arm 'gamma(2)' is of no known form; known are: 0.3 or bernoulli(0.3);
     beta(2,5) or beta(2,5,LOW,HIGH); uniform(0.2,0.8); normal(CENTRE,SD) or normal(CENTRE,SD,LOW,HIGH);
     discrete(VALUE:WEIGHT,VALUE:WEIGHT,...); csv(PATH,COLUMN)
     """

@@ -17,9 +17,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import checks
-from discreet.errors import ArgumentError
-from discreet.grid import Grid
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
+from discreet.core.grid import Grid
 from discreet.lab.columns import read_column
 
 CHUNK = 65_536  # rewards drawn at a time: half a megabyte, which stays in the processor's cache
@@ -56,7 +56,7 @@ class Rewards(ABC):
         >>> Beta(2, 5, high=10).check(Grid(0.0, 1.0))
         Traceback (most recent call last):
             ...
-        discreet.errors.ArgumentError: the arm Beta(2, 5, 0, 10) pays rewards in [0.0, 10.0], outside the policy's
+        discreet.core.errors.ArgumentError: the arm Beta(2, 5, 0, 10) pays rewards in [0.0, 10.0], outside the policy's
         range [0.0, 1.0]; widen the policy's low/high, or rescale the arm
         """
         if not grid.low <= self.low <= self.high <= grid.high:

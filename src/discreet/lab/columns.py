@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 
 
 def read_column(path: str | os.PathLike[str], column: str, *, limit: float) -> list[float]:

@@ -22,8 +22,8 @@ from itertools import islice
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
-from discreet.checks import choice, whole
-from discreet.errors import ArgumentError
+from discreet.core.checks import choice, whole
+from discreet.core.errors import ArgumentError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -355,10 +355,10 @@ ENGINES: dict[str, type[Engine]] = {
 def make_engine(name: str, workers: int | None = None, address: str | None = None) -> Engine:
     """An engine by its name; without `workers`, one for each usable processor.
 
-    >>> make_engine("spark")
+    >>> make_engine("spark")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    discreet.errors.ArgumentError: engine must be 'serial' or 'threads' or 'processes' or 'dask' or 'ray', got 'spark'
+    discreet.core.errors.ArgumentError: engine must be 'serial' or 'threads' or ... or 'ray', got 'spark'
     """
     kind = ENGINES[choice("engine", name, tuple(ENGINES))]
     if issubclass(kind, Cluster):

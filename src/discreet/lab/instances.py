@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import checks
-from discreet.errors import ArgumentError
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
 from discreet.lab.arm_texts import parse
 from discreet.lab.arms import Bernoulli, Rewards
 

@@ -11,15 +11,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet import checks
 from discreet.bandits import Policy
-from discreet.errors import ArgumentError
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
+from discreet.core.noise import Noise, SimulatedNoise
+from discreet.core.options import parameters_of
+from discreet.core.registry import POLICIES, make_policy
 from discreet.lab import instances
 from discreet.lab.arms import from_state, to_state
 from discreet.lab.instances import Instance
-from discreet.noise import Noise, SimulatedNoise
-from discreet.options import parameters_of
-from discreet.registry import POLICIES, make_policy
 
 ARMS, RUNS, SEED, HORIZON = 5, 30, 2019, 50_000_000  # the paper's defaults, and a seed
 MARKS = 100  # checkpoints of each kind, evenly spaced and log-spaced

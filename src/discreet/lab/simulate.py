@@ -19,8 +19,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from discreet.bandits import Policy
-from discreet.bandits.base import cut_short
-from discreet.errors import ArgumentError
+from discreet.bandits._policy import cut_short
+from discreet.core.errors import ArgumentError
+from discreet.core.noise import SimulatedNoise
+from discreet.core.privacy import Arm
 from discreet.lab import instances
 from discreet.lab.engines import Engine, Serial, make_engine
 from discreet.lab.fast import find_kernel
@@ -28,8 +30,6 @@ from discreet.lab.instances import Instance
 from discreet.lab.results import NEVER, Results, Simulation, join
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting, accepts
 from discreet.lab.store import Store, Stored
-from discreet.noise import SimulatedNoise
-from discreet.privacy import Arm
 
 
 class Runs(Stored, Protocol):

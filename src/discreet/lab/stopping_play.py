@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.grid import CHUNK
+from discreet.core.grid import CHUNK
+from discreet.core.noise import SimulatedNoise
 from discreet.lab.arms import Bernoulli, Discrete, Empirical, Rewards
 from discreet.lab.fast import hint
 from discreet.lab.stopping_setting import StoppingSetting
-from discreet.noise import SimulatedNoise
 from discreet.stopping import DPNAS, NAS, DPBernstein, DPOneSidedNAS, EBGStop, EBStop, StoppingRule
 
 KERNELED = (NAS, DPNAS, DPOneSidedNAS, DPBernstein, EBStop, EBGStop)

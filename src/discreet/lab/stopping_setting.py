@@ -11,14 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet import checks
-from discreet.errors import ArgumentError
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
+from discreet.core.noise import Noise, SimulatedNoise
+from discreet.core.options import parameters_of
+from discreet.core.registry import RULES, make_rule
 from discreet.lab.arms import Rewards, from_state, to_state
 from discreet.lab.instances import as_rewards
 from discreet.lab.setting import SEED, with_options
-from discreet.noise import Noise, SimulatedNoise
-from discreet.options import parameters_of
-from discreet.registry import RULES, make_rule
 from discreet.stopping import StoppingRule
 
 RUNS = 1000
@@ -51,7 +51,7 @@ class StoppingSetting:
         >>> StoppingSetting.of("nas", "discrete(-1:1, 1:1)", alpha=0.1, beta=0.05)
         Traceback (most recent call last):
             ...
-        discreet.errors.ArgumentError: max_samples must be given for Discrete(-1:1, 1:1), whose mean of 0.0 is too
+        discreet.core.errors.ArgumentError: max_samples must be given for Discrete(-1:1, 1:1), whose mean of 0.0 is too
         close to 0: the rule would never halt
         """
         if "noise" in options:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from discreet import _version
-from discreet.errors import DiscreetError
+from discreet.core.errors import DiscreetError
 from discreet.lab.results import Simulation
 
 

@@ -10,7 +10,7 @@ import math
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 
 Kind = Literal["integer", "real", "local", "zoned"]
 _START = datetime(1970, 1, 1, tzinfo=UTC)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.errors import ArgumentError
-from discreet.service.messages import Contribution, PlanView
+from discreet.core.errors import ArgumentError
+from discreet.service.http.messages import Contribution, PlanView
 
 Engine = Literal["duckdb", "polars"]
 

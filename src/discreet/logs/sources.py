@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 
 KINDS = "a .parquet or .csv file, an Arrow table, or a data frame of pandas or Polars"
 

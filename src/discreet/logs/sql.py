@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from discreet.logs.question import Columns, Question
-from discreet.service.messages import Contribution, PlanView
+from discreet.service.http.messages import Contribution, PlanView
 
 
 def epoch_query(

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from discreet import checks
-from discreet.errors import ArgumentError
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
 from discreet.logs.moments import from_number, to_number
 from discreet.logs.question import Columns, Engine, Found, Question
-from discreet.service.messages import Contribution, EpochTotals, PlanView
+from discreet.service.http.messages import Contribution, EpochTotals, PlanView
 
 if TYPE_CHECKING:
-    from discreet.logs.with_duckdb import DuckLog
-    from discreet.logs.with_polars import PolarsLog
+    from discreet.logs.duckdb_engine import DuckLog
+    from discreet.logs.polars_engine import PolarsLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,10 @@ def _open(log: Any, question: Question, engine: Engine) -> DuckLog | PolarsLog:
     checks.choice("engine", engine, ("duckdb", "polars"))
     try:
         if engine == "duckdb":
-            from discreet.logs.with_duckdb import DuckLog  # noqa: PLC0415
+            from discreet.logs.duckdb_engine import DuckLog  # noqa: PLC0415
 
             return DuckLog(log, question)
-        from discreet.logs.with_polars import PolarsLog  # noqa: PLC0415
+        from discreet.logs.polars_engine import PolarsLog  # noqa: PLC0415
 
         return PolarsLog(log, question)
     except ModuleNotFoundError as error:

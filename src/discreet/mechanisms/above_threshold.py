@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import checks
-from discreet.errors import FinishedError
-from discreet.guard import Guarded
-from discreet.noise import Noise, Reserve, checked_noise, scale_for
+from discreet.core import checks
+from discreet.core.errors import FinishedError
+from discreet.core.noise import Noise, Reserve, checked_noise, scale_for
+from discreet.mechanisms._secret import Guarded
 
 
 class AboveThreshold(Guarded):
@@ -26,14 +26,14 @@ class AboveThreshold(Guarded):
     noise are integers and thresholds are public, so the argument holds to the last bit. `ahead` query noises
     are kept drawn before the queries come.
 
-    >>> from discreet.noise import SimulatedNoise
+    >>> from discreet.core.noise import SimulatedNoise
     >>> sparse = AboveThreshold(sensitivity=1, epsilon=1.0, noise=SimulatedNoise(seed=3))
     >>> [sparse.test(query, threshold=50) for query in (0, 10, 90)]
     [False, False, True]
     >>> sparse.test(0, threshold=50)
     Traceback (most recent call last):
         ...
-    discreet.errors.FinishedError: this AboveThreshold has halted; a new one costs a new epsilon
+    discreet.core.errors.FinishedError: this AboveThreshold has halted; a new one costs a new epsilon
     """
 
     __slots__ = ("_ahead", "_query_noise", "_threshold_noise", "epsilon", "halted", "noise", "sensitivity", "tests")

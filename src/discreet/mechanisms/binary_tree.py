@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet import checks
-from discreet.errors import FinishedError
+from discreet.core import checks
+from discreet.core.errors import FinishedError
+from discreet.core.noise import Noise, Reserve, scale_for
 from discreet.mechanisms.counters import Counter, Node
-from discreet.noise import Noise, Reserve, scale_for
 
 
 class BinaryTreeCounter(Counter):
@@ -22,7 +22,7 @@ class BinaryTreeCounter(Counter):
 
     Work: completing a node of level i takes i additions, which is O(1) per item on average.
 
-    >>> from discreet.noise import SimulatedNoise
+    >>> from discreet.core.noise import SimulatedNoise
     >>> counter = BinaryTreeCounter(horizon=1000, sensitivity=1, epsilon=1.0, noise=SimulatedNoise(seed=2))
     >>> counter.levels, counter.scale
     (10, 10.0)

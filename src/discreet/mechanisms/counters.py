@@ -7,9 +7,9 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from discreet import checks
-from discreet.guard import Guarded
-from discreet.noise import Noise, checked_noise
+from discreet.core import checks
+from discreet.core.noise import Noise, checked_noise
+from discreet.mechanisms._secret import Guarded
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.core.noise import Noise, Reserve, scale_for
 from discreet.mechanisms.binary_tree import BinaryTreeCounter
 from discreet.mechanisms.counters import Counter, Node
-from discreet.noise import Noise, Reserve, scale_for
 
 
 class HybridCounter(Counter):
@@ -18,7 +18,7 @@ class HybridCounter(Counter):
     Private because an item lies in one block of the logarithmic part and in one tree: epsilon/2 + epsilon/2.
     (Public code gives epsilon to each part, which spends 2 epsilon.)
 
-    >>> from discreet.noise import SimulatedNoise
+    >>> from discreet.core.noise import SimulatedNoise
     >>> counter = HybridCounter(sensitivity=1, epsilon=1.0, noise=SimulatedNoise(seed=4))
     >>> for _ in range(600):
     ...     node = counter.add(1)

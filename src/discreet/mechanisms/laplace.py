@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet import checks
-from discreet.guard import Guarded
-from discreet.noise import Noise, Reserve, checked_noise, scale_for
+from discreet.core import checks
+from discreet.core.noise import Noise, Reserve, checked_noise, scale_for
+from discreet.mechanisms._secret import Guarded
 
 
 class LaplaceMechanism(Guarded):
@@ -17,7 +17,7 @@ class LaplaceMechanism(Guarded):
     Each call of `release` costs epsilon for the rewards inside its value. `prepare` draws noise ahead of the
     data; the first draw is made at once.
 
-    >>> from discreet.noise import SimulatedNoise
+    >>> from discreet.core.noise import SimulatedNoise
     >>> mechanism = LaplaceMechanism(sensitivity=1, epsilon=0.5, noise=SimulatedNoise(seed=1))
     >>> mechanism.scale
     2.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from discreet import checks
-from discreet.errors import FinishedError
-from discreet.guard import Guarded
-from discreet.noise import Noise, Reserve, checked_noise, scale_for
+from discreet.core import checks
+from discreet.core.errors import FinishedError
+from discreet.core.noise import Noise, Reserve, checked_noise, scale_for
+from discreet.mechanisms._secret import Guarded
 
 
 class PrefixSumAboveThreshold(Guarded):
@@ -35,7 +35,7 @@ class PrefixSumAboveThreshold(Guarded):
     neighbours that lack an item, since every later item then moves into another prefix. `docs/proofs/one-sided-nas.md`
     has the proof in full.
 
-    >>> from discreet.noise import SimulatedNoise
+    >>> from discreet.core.noise import SimulatedNoise
     >>> sparse = PrefixSumAboveThreshold(sensitivity=1, epsilon=1.0, noise=SimulatedNoise(seed=3))
     >>> for total in (3, 4, 50):
     ...     sparse.add(total, count=60)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet import checks
+from discreet.core import checks
+from discreet.core.noise import Noise
+from discreet.core.privacy import split
+from discreet.core.tails import bernstein_radius, hoeffding_radius, largest_mean
 from discreet.mechanisms.laplace import LaplaceMechanism
-from discreet.noise import Noise
-from discreet.privacy import split
-from discreet.stopping.base import Floats
-from discreet.stopping.released import ReleasedRule
-from discreet.tails import bernstein_radius, hoeffding_radius, largest_mean
+from discreet.stopping._released import ReleasedRule
+from discreet.stopping._rule import Floats
 
 _FAIRNESS = 4  # how evenly the chance of a wrong variance is spent over the tests: the first has 1/(1 + this)
 

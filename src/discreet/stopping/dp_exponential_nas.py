@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.stopping.base import Floats
+from discreet.stopping._rule import Floats
 from discreet.stopping.dp_nas import DPNAS
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet import checks
+from discreet.core import checks
+from discreet.core.noise import Noise
+from discreet.core.privacy import Release
 from discreet.mechanisms.above_threshold import AboveThreshold
 from discreet.mechanisms.laplace import LaplaceMechanism
-from discreet.noise import Noise
-from discreet.privacy import Release
-from discreet.stopping.base import Floats
+from discreet.stopping._rule import Floats
 from discreet.stopping.nas import NAS
 
 _BATCH = 256  # tests at a time, and noises drawn ahead of them: they are dear, and wasted past the halting test

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from discreet import checks
-from discreet.errors import ArgumentError
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
+from discreet.core.noise import Noise
+from discreet.core.privacy import Release, split
 from discreet.mechanisms.laplace import LaplaceMechanism
 from discreet.mechanisms.prefix_above_threshold import PrefixSumAboveThreshold
-from discreet.noise import Noise
-from discreet.privacy import Release, split
-from discreet.stopping.base import Floats, StoppingRule
+from discreet.stopping._rule import Floats, StoppingRule
 
 _LAST_POWER = 62  # a test after 2^62 samples stands for never
 

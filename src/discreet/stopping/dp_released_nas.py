@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from discreet.noise import Noise
-from discreet.stopping.released import ReleasedRule
-from discreet.tails import hoeffding_radius
+from discreet.core.noise import Noise
+from discreet.core.tails import hoeffding_radius
+from discreet.stopping._released import ReleasedRule
 
 
 class DPReleasedNAS(ReleasedRule):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.stopping.base import Floats, StoppingRule
+from discreet.stopping._rule import Floats, StoppingRule
 
 
 class NAS(StoppingRule):

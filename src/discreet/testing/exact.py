@@ -17,9 +17,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from discreet import checks
-from discreet.grid import Grid
-from discreet.noise import Integers, Noise
+from discreet.core import checks
+from discreet.core.grid import Grid
+from discreet.core.noise import Integers, Noise
 
 Output = TypeVar("Output", bound=Hashable)
 Shares = dict[Output, float]

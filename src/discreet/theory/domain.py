@@ -9,7 +9,7 @@ from typing import Any, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 
 Floats = NDArray[np.float64]
 Arguments = ParamSpec("Arguments")
@@ -21,7 +21,7 @@ def numbers(name: str, value: Any) -> Floats:
     >>> numbers("mean", [0.5, float("nan")])
     Traceback (most recent call last):
         ...
-    discreet.errors.ArgumentError: mean must be a number, got nan
+    discreet.core.errors.ArgumentError: mean must be a number, got nan
     """
     try:
         array = np.asarray(value)
@@ -40,7 +40,7 @@ def positive(name: str, value: Any) -> Floats:
     >>> positive("gap", [0.1, 0.0])
     Traceback (most recent call last):
         ...
-    discreet.errors.ArgumentError: gap must be a finite number above 0, got 0.0
+    discreet.core.errors.ArgumentError: gap must be a finite number above 0, got 0.0
     """
     array = numbers(name, value)
     return require(name, array, (array > 0) & np.isfinite(array), "a finite number above 0")
@@ -64,7 +64,7 @@ def inside(name: str, value: Any, low: Any, high: Any) -> Floats:
     >>> inside("mean", 1.5, 0, 1)
     Traceback (most recent call last):
         ...
-    discreet.errors.ArgumentError: mean must be in [0, 1], got 1.5
+    discreet.core.errors.ArgumentError: mean must be in [0, 1], got 1.5
     """
     array = numbers(name, value)
     bounds = f"[{low:g}, {high:g}]" if np.ndim(low) == np.ndim(high) == 0 else "its range"

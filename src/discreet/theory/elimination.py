@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 from discreet.theory.domain import Floats, arm_means, fraction, positive, privacy, require, vectorised, whole
 
 MOST_EPOCHS, MOST_PULLS = 500, 2.0**62

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.errors import ArgumentError
+from discreet.core.errors import ArgumentError
 from discreet.theory.divergence import divergence, private_divergence
 from discreet.theory.domain import Floats, fraction, inside, numbers, plain, privacy, require, vectorised
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.bandits import DPIMED, DPKLUCB, AdaPKLUCB, AdaPUCB, DPChernoffIMED
-from discreet.bandits.batched import BatchedPolicy
-from discreet.lab.kernels.coins import kl_upper, private_kl, private_kl_upper, tail_exponent
+from discreet.bandits._batched import BatchedPolicy
 from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.formulas import kl_upper, private_kl, private_kl_upper, tail_exponent
 from discreet.lab.kernels.race import note
 from discreet.lab.kernels.randomness import binomial
 from discreet.lab.kernels.stopping import discrete_laplace

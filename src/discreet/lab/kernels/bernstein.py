@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.lab.kernels.coins import bernstein_radius, largest_mean
 from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.formulas import bernstein_radius, largest_mean
 from discreet.lab.kernels.randomness import binomial
 from discreet.lab.kernels.stopping import Coin, discrete_laplace
 from discreet.stopping import DPBernstein

@@ -15,8 +15,8 @@ from typing import Any
 
 from numba import njit
 
-from discreet import tails
-from discreet.bandits import coins
+from discreet.core import divergences as coins
+from discreet.core import tails
 
 
 @cache

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from discreet.lab.kernels.coins import kl
 from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.formulas import kl
 from discreet.lab.kernels.randomness import bernoulli, threshold
 from discreet.lab.kernels.ucb import block_of, reveal
 

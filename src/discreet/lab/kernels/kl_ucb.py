@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.lab.kernels.coins import kl_upper
 from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.formulas import kl_upper
 from discreet.lab.kernels.kl_race import BOLDNESS, FRESH, ROUNDING, leads, visit
 from discreet.lab.kernels.race import note
 from discreet.lab.kernels.randomness import bernoulli, threshold

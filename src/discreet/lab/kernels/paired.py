@@ -16,8 +16,8 @@ import numpy as np
 from discreet.bandits import DPPairedIMED
 from discreet.bandits.dp_paired_imed import _ENOUGH
 from discreet.lab.kernels.batched import note_turns
-from discreet.lab.kernels.coins import paired_exponent
 from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.formulas import paired_exponent
 from discreet.lab.kernels.race import note
 from discreet.lab.kernels.randomness import binomial
 from discreet.lab.kernels.stopping import discrete_laplace

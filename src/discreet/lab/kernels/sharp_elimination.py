@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.bandits import DPSharpElimination
-from discreet.lab.kernels.coins import clearly_behind
 from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.formulas import clearly_behind
 from discreet.lab.kernels.randomness import binomial
 from discreet.lab.kernels.stopping import discrete_laplace
 

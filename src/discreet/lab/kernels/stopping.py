@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from discreet.grid import Grid
+from discreet.core.grid import Grid
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.randomness import binomial, threshold, uniform
 from discreet.stopping import DPNAS, NAS, DPOneSidedNAS, EBGStop, EBStop

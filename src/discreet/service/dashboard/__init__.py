@@ -23,9 +23,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import Scope
 
-from discreet.service.dashboard import entrance, experiments, keys, ledger, planner
-from discreet.service.dashboard.guarding import Audience, Guard, Page
-from discreet.service.dashboard.needs import Control
+from discreet.service.dashboard import experiments, keys, ledger, planner
+from discreet.service.dashboard import login as entrance
+from discreet.service.dashboard.authentication import Audience, Guard, Page
+from discreet.service.dashboard.protocol import Control
 from discreet.service.dashboard.rendering import STATIC, Static
 
 PAGES: list[tuple[str, str, Page, Audience]] = [

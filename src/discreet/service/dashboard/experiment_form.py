@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from discreet.service.dashboard.fields import Fields
-from discreet.service.messages import (
+from discreet.service.http.messages import (
     MOST_ARMS,
     AlgorithmView,
     Contribution,

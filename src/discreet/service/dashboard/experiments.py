@@ -9,16 +9,16 @@ from urllib.parse import quote, urlencode
 from starlette.responses import Response
 
 from discreet.service.dashboard import experiment_form as form
+from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.chart import MOST, chart, hue, recent
 from discreet.service.dashboard.fields import Fields
-from discreet.service.dashboard.guarding import moved
-from discreet.service.dashboard.needs import Control
 from discreet.service.dashboard.progress import per_second, progress
+from discreet.service.dashboard.protocol import Control
 from discreet.service.dashboard.rendering import HEADERS, answer, fingerprint, page, text
-from discreet.service.dashboard.verdicts import eliminations, headline
-from discreet.service.dashboard.visits import Visit
-from discreet.service.messages import ExperimentView
-from discreet.service.problems import ServiceProblem
+from discreet.service.dashboard.requests import Visit
+from discreet.service.dashboard.summaries import eliminations, headline
+from discreet.service.http.errors import ServiceProblem
+from discreet.service.http.messages import ExperimentView
 
 ORDER = ("running", "paused", "draft", "stopped", "archived")
 UNSEEN = "not-seen-yet"

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Mapping
 
-from discreet.service.dashboard.wording import sentence
-from discreet.service.problems import ServiceProblem
+from discreet.service.dashboard.formatting import sentence
+from discreet.service.http.errors import ServiceProblem
 
 DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,18})?")
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")

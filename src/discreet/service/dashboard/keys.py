@@ -6,12 +6,12 @@ from typing import cast
 
 from starlette.responses import Response
 
+from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
-from discreet.service.dashboard.guarding import moved
 from discreet.service.dashboard.rendering import page
-from discreet.service.dashboard.visits import Visit, is_good
-from discreet.service.messages import MadeKey, NewKey, Scope
-from discreet.service.problems import ServiceProblem
+from discreet.service.dashboard.requests import Visit, is_good
+from discreet.service.http.errors import ServiceProblem
+from discreet.service.http.messages import MadeKey, NewKey, Scope
 
 SCOPES = {
     "assign": "ask who gets which arm",

@@ -8,12 +8,12 @@ from decimal import Decimal
 
 from starlette.responses import Response
 
+from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
-from discreet.service.dashboard.guarding import moved
 from discreet.service.dashboard.rendering import page
-from discreet.service.dashboard.visits import Visit
-from discreet.service.messages import Ledger, LedgerEntry, NewPopulation, PopulationView
-from discreet.service.problems import ServiceProblem
+from discreet.service.dashboard.requests import Visit
+from discreet.service.http.errors import ServiceProblem
+from discreet.service.http.messages import Ledger, LedgerEntry, NewPopulation, PopulationView
 
 KINDS = {
     "budget": "budget set",

@@ -7,9 +7,9 @@ from starlette.responses import Response
 from discreet.service.dashboard.experiment_form import UNITS
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.rendering import page
-from discreet.service.dashboard.visits import Visit
-from discreet.service.messages import MOST_ARMS, ExperimentPlan
-from discreet.service.problems import ServiceProblem
+from discreet.service.dashboard.requests import Visit
+from discreet.service.http.errors import ServiceProblem
+from discreet.service.http.messages import MOST_ARMS, ExperimentPlan
 
 FIRST = {
     "arms": "4",

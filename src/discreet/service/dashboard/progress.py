@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.service.dashboard.wording import plural, span, whole
-from discreet.service.messages import EpochView, ExperimentView
+from discreet.service.dashboard.formatting import plural, span, whole
+from discreet.service.http.messages import EpochView, ExperimentView
 
 FEWEST = 10  # a rate from fewer assignments than this would jump about
 

@@ -13,8 +13,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from discreet import _version
-from discreet.service.dashboard import wording
-from discreet.service.dashboard.visits import Visit
+from discreet.service.dashboard import formatting as wording
+from discreet.service.dashboard.requests import Visit
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"

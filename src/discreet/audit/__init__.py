@@ -1,0 +1,5 @@
+"""A statistical audit that anybody can run, of whether an algorithm loses more privacy than it claims."""
+
+from discreet.audit.examine import Audit, Finding, audit
+
+__all__ = ["Audit", "Finding", "audit"]

@@ -1,5 +1,0 @@
-"""A statistical audit that anybody can run, of whether an algorithm loses more privacy than it claims."""
-
-from discreet.auditing.examine import Audit, Finding, audit
-
-__all__ = ["Audit", "Finding", "audit"]

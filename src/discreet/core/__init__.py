@@ -1,0 +1,1 @@
+"""Public values, noise, and the base of all algorithms."""

@@ -1,0 +1,1 @@
+"""Drivers own the world: they collect rewards, have them released, and keep files."""

@@ -1,0 +1,175 @@
+"""Which policy to take: one answer, with its options and its reason."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.bandits import (
+    DPBestArm,
+    DPChernoffIMED,
+    DPPairedIMED,
+    DPPersonElimination,
+    DPSharpBestArm,
+    DPSharpPersonElimination,
+    DPSuccessiveElimination,
+    Policy,
+)
+from discreet.bandits._policy import check_arms
+from discreet.core import checks
+from discreet.core.errors import ArgumentError
+from discreet.core.noise import Noise, SimulatedNoise
+from discreet.core.privacy import Arm
+from discreet.core.registry import make_policy
+
+GOALS = ("regret", "best-arm")
+UNITS = ("reward", "person")
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """A policy, its options, and why."""
+
+    policy: str
+    arms: tuple[Arm, ...]
+    options: dict[str, Any] = field(hash=False)
+    reason: str
+
+    def make(self, noise: Noise | None = None) -> Policy:
+        """The policy itself, on real noise unless another is given."""
+        return make_policy(self.policy, self.arms, **self.options, **({} if noise is None else {"noise": noise}))
+
+    def __str__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f"{self.policy}({options}): {self.reason}"
+
+
+def recommend(
+    arms: int | Iterable[Arm],
+    *,
+    epsilon: float,
+    horizon: int | None = None,
+    goal: str = "regret",
+    beta: float = 0.05,
+    at_once: int = 1,
+    delayed: bool = False,
+    drifting: bool = False,
+    unit: str = "reward",
+) -> Recommendation:
+    """The private policy that we would take, and why.
+
+    `arms` are their names, or how many there are. `goal` is "regret" (show the best arm as often as possible) or
+    "best-arm" (find it, and be wrong with probability `beta` at most). For regret, `at_once` units may need an arm at
+    the same time; the other answers hand out thousands at once anyway. `delayed` rewards come days later, and with
+    `drifting` traffic all arms' rewards change together over time. `unit` is what epsilon covers: one "reward", which
+    is enough if everybody contributes once, or a "person" who comes back, with at most one reward in each epoch.
+
+    >>> print(recommend(["A", "B", "C"], epsilon=0.5, horizon=1_000_000))
+    dp-chernoff-imed(epsilon=0.5, horizon=1000000): its regret is near the lowest that any private policy can have, and
+    it hardly ever stays with a wrong arm: its index knows how noisy its estimates are. It begins with 56 pulls of each
+    arm and then decides after batches of one arm, each half as long as all the pulls of that arm before.
+    >>> recommend(4, epsilon=1.0, goal="best-arm", beta=0.01).policy
+    'dp-bai-sharp'
+    """
+    names = check_arms(range(checks.whole("arms", arms, at_least=2)) if isinstance(arms, int | float) else arms)
+    common: dict[str, Any] = {"epsilon": checks.positive("epsilon", epsilon)}
+    if horizon is not None:
+        common["horizon"] = checks.whole("horizon", horizon, at_least=len(names))
+    checks.choice("goal", goal, GOALS)
+    checks.choice("unit", unit, UNITS)
+    several = checks.whole("at_once", at_once)
+    if unit == "person":
+        found = _person(names, common, checks.fraction("beta", beta), goal, drifting)
+    elif goal == "best-arm":
+        found = _best_arm(names, epsilon, checks.fraction("beta", beta), horizon, drifting)
+    elif delayed:
+        found = _elimination(names, common, beta)
+    elif drifting:
+        found = _paired(names, common)
+    else:
+        found = _index(names, common, several)
+    found.make(SimulatedNoise(0))  # what cannot be built is not recommended
+    return found
+
+
+def _best_arm(
+    arms: tuple[Arm, ...], epsilon: float, beta: float, horizon: int | None, drifting: bool
+) -> Recommendation:
+    options = {"epsilon": epsilon, "beta": beta, **({} if horizon is None else {"max_pulls": horizon})}
+    search = DPBestArm if drifting else DPSharpBestArm
+    why = (
+        "All arms that are left take turns, so a drift of the traffic does not favour any."
+        if drifting
+        else f"It takes some 3 to 18 times fewer pulls than {DPBestArm.key}, which has the paper's constants; for "
+        f"traffic that drifts that one is the better choice, since its bounds do not assume a fixed variance."
+    )
+    reason = (
+        f"it stops when one arm is left, which is the best one with probability {1 - beta:g} at least. {why} Two arms "
+        f"that are equally good are never told apart: "
+        f"{'give a horizon to end such a search' if horizon is None else 'the search then ends unsettled'}."
+    )
+    return Recommendation(search.key, arms, options, reason)
+
+
+def _elimination(arms: tuple[Arm, ...], common: dict[str, Any], beta: float) -> Recommendation:
+    options = common if "horizon" in common else {**common, "beta": beta}
+    first = DPSuccessiveElimination(arms, **options, noise=SimulatedNoise(0)).plan()
+    assert first is not None
+    reason = (
+        f"it decides only at the ends of a few long epochs, so it must seldom wait for rewards. The first epoch has "
+        f"{next(iter(first.pulls.values())):,} pulls of each arm. All arms that are left take turns, so a drift of the "
+        f"traffic does not favour any. The price is regret: some 5 to 30 times that of {DPChernoffIMED.key} where "
+        f"rewards are quick."
+    )
+    return Recommendation(DPSuccessiveElimination.key, arms, options, reason)
+
+
+def _person(arms: tuple[Arm, ...], common: dict[str, Any], beta: float, goal: str, drifting: bool) -> Recommendation:
+    kind = DPPersonElimination if drifting else DPSharpPersonElimination
+    options = common if goal == "regret" and "horizon" in common else {**common, "beta": beta}
+    why = (
+        "All arms that are left take turns, so a drift of the traffic does not favour any."
+        if drifting
+        else f"It takes some 2 to 6 times fewer pulls than {DPPersonElimination.key}, which has the paper's constants."
+    )
+    reason = (
+        f"its epochs spend less and less of epsilon, so that it covers all rewards of a person who takes part in every "
+        f"one; see to it that nobody is asked twice in an epoch. {why} When one arm is left, that is the best one with "
+        f"probability {1 - kind(arms, **options, noise=SimulatedNoise(0)).beta:g} at least. If everybody contributes "
+        f"once, what is private for a reward is private for a person too, and better."
+    )
+    return Recommendation(kind.key, arms, options, reason)
+
+
+def _paired(arms: tuple[Arm, ...], common: dict[str, Any]) -> Recommendation:
+    reason = (
+        f"it compares arms only within epochs in which they take turns, so a drift of the traffic moves both alike. A "
+        f"policy that pulls one arm for a whole batch, such as {DPChernoffIMED.key}, may mistake the time for the arm. "
+        f"The price is some three times its regret for means around 1/2, and more for rare rewards; where rewards also "
+        f"come days later take {DPSuccessiveElimination.key}."
+    )
+    return Recommendation(DPPairedIMED.key, arms, common, reason)
+
+
+def _index(arms: tuple[Arm, ...], common: dict[str, Any], at_once: int) -> Recommendation:
+    default = DPChernoffIMED(arms, **common, noise=SimulatedNoise(0)).first_batch
+    first = max(default, 2 * at_once if at_once > 1 else 0)
+    horizon = common.get("horizon")
+    if horizon is not None and first > default and first * len(arms) > horizon / 2:
+        raise ArgumentError(
+            f"at_once must leave most of the horizon to learn from: {at_once:,} units need first batches of {first:,} "
+            f"pulls of each of {len(arms)} arms, got a horizon of {horizon:,}"
+        )
+    options = common if first == default else {**common, "first_batch": first}
+    many = f" Every batch has room for {at_once:,} units at once." if at_once > 1 else ""
+    short = ""
+    if horizon is not None and default < math.floor(2 * math.log(horizon) / common["epsilon"]):
+        short = " The horizon is short for this epsilon: no private policy can tell close arms apart in it."
+    reason = (
+        f"its regret is near the lowest that any private policy can have, and it hardly ever stays with a wrong arm: "
+        f"its index knows how noisy its estimates are. It begins with {first:,} pulls of each arm and then decides "
+        f"after batches of one arm, each half as long as all the pulls of that arm before.{many}{short}"
+    )
+    return Recommendation(DPChernoffIMED.key, arms, options, reason)

@@ -1,0 +1,45 @@
+"""The picture of the league. Data only; `figures` draws it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet.reproduction.figures import BLACK, BLUE, GREY, ORANGE, Cloud, Line, Panel, Picture
+from discreet.reproduction.league import BASELINE, RECOMMENDED, LeagueFindings
+
+TITLES = {"paper": "the paper's instances", "rare": "rare rewards (0.5 % to 5 %)"}
+COLOURS = {RECOMMENDED: BLUE, BASELINE: ORANGE}
+
+
+def league_picture(found: LeagueFindings) -> Picture:
+    """How far every policy is from the lower bound."""
+    panels = []
+    policies = dict(enumerate(found.study.policies))
+    for kind, title in TITLES.items():
+        clouds = [
+            Cloud("", place, values, COLOURS.get(policy, GREY), "o", times(values))
+            for place, policy in policies.items()
+            for values in (found.ratios(policy, kind),)
+        ]
+        limit = Line("the lower bound", [-0.4, len(policies) - 0.3], [1, 1], BLACK, "--")
+        ticks = [(place, policy.replace("-", "-\n")) for place, policy in policies.items()]
+        common: dict[str, Any] = {"x_label": "", "y_label": "regret over the bound", "y_log": True}
+        panels.append(Panel(title, [limit], clouds, ticks=ticks, **common))
+    return Picture(
+        "league",
+        "How far is every private policy from the lowest possible regret?",
+        f"Mean regret after {found.study.horizon:,} pulls over the asymptotic lower bound for private policies. Each "
+        "point is one instance, number of arms and epsilon; the numbers are medians. Blue is the recommended policy, "
+        "orange the paper's. A finite run may lie below the bound.",
+        panels,
+        columns=1,
+        stretch=2.5,
+    )
+
+
+def times(values: list[float]) -> str:
+    """A median as a multiple."""
+    median = float(np.median(values))
+    return f"{median:.1f}" if median < 10 else f"{median:.0f}"

@@ -1,0 +1,245 @@
+"""The pictures of the stopping study. Data only; `figures` draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.reproduction.figures import AMBER, BLACK, BLUE, GREEN, GREY, MARKERS, ORANGE, PINK, SKY, Cloud, Line, Panel, Picture
+from discreet.lab.stopping_results import StoppingRuns
+from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, Problem, StoppingFindings
+from discreet.theory import private_stopping_lower_bound
+
+NAMES = {
+    "nas": "NAS (not private)",
+    "ebstop": "EBStop (not private)",
+    "dp-nas": "DP-NAS",
+    "dp-exp-nas": "DP exponential NAS",
+    "dp-nas-one-sided": "DP one-sided NAS",
+    "dp-nas-released": "DP-NAS by releases",
+    "dp-bernstein": "DP-Bernstein",
+}
+SHORT = {
+    "nas": "NAS",
+    "ebstop": "EBStop",
+    "dp-nas": "DP-NAS",
+    "dp-exp-nas": "DP exp.",
+    "dp-nas-one-sided": "one-sided",
+    "dp-nas-released": "releases",
+    "dp-bernstein": "Bernstein",
+}
+COLOURS = dict(zip(RULES, (GREEN, AMBER, ORANGE, BLUE, SKY, PINK), strict=True))
+MARKS = dict(zip(RULES, MARKERS, strict=False))
+COLOURS["dp-nas-one-sided"], MARKS["dp-nas-one-sided"] = AMBER, "X"
+KINDS = {"signs": "samples of −1 and 1", "clicks": "clicks (0 and 1)"}
+AXES = {"mean": "mean μ", "alpha": "accuracy α", "epsilon": "privacy ε", "beta": "failure probability β"}
+SAMPLES = "samples"
+CONFIDENCE = 0.95
+
+
+def every_stopping_picture(found: StoppingFindings) -> list[Picture]:
+    """All of them, in the order of the report."""
+    return [distance(found), *(sweeps(found, kind) for kind in ENDS), laws(found), price(found), failures(found)]
+
+
+def distance(found: StoppingFindings) -> Picture:
+    """How far each rule is from the best possible: the one to look at first."""
+    panels, shown = [], []
+    top = 3 * max(value for kind in ENDS for value in found.guaranteed(kind))  # one scale for both panels
+    for kind in ENDS:
+        rows = {rule: found.distances(rule, kind) for rule in RULES}
+        clouds = [
+            Cloud("", place, values, COLOURS[rule], MARKS[rule], times(values))
+            for place, (rule, values) in enumerate(rows.items())
+        ]
+        proved, end = found.guaranteed(kind), len(RULES)
+        clouds.append(Cloud("", end, proved, GREY, "P", times(proved)))
+        ticks = [*((place, SHORT[rule]) for place, rule in enumerate(RULES)), (end, "proved")]
+        limit = Line("no rule can do better (private rules: no private one)", [-0.4, end + 1], [1, 1], BLACK, "--")
+        common: dict[str, Any] = {
+            "x_label": "not private  |  private  |  Theorem 3.3",
+            "y_label": "times the least possible",
+            "y_log": True,
+            "y_from": 0.5,
+        }
+        common["y_to"] = top
+        shown += [found.of(rule, found.study.base.with_(kind=kind)) for rule in RULES]
+        panels.append(Panel(KINDS[kind], [limit], clouds, ticks=ticks, **common))
+    return Picture(
+        "stopping-distance",
+        "How many times the least possible number of samples does each rule take?",
+        f"Mean samples of {found.study.runs} runs over the lower bound on the expected samples of any rule that keeps "
+        "the same promise; of any private one for the private rules. Each point is one problem of the sweeps below, "
+        "and the numbers are medians. Last: what Theorem 3.3 guarantees for DP exponential NAS. On clicks the points "
+        "far up have a small mean: its variance is small too, which only EBStop and DP-Bernstein make use of. The "
+        "rules with and without privacy are measured by different bounds; the sweeps below compare their samples.",
+        panels,
+        simulations=shown,
+        columns=1,
+        stretch=2.0,
+    )
+
+
+def times(values: Sequence[float]) -> str:
+    """A median as a multiple."""
+    return f"{float(np.median(values)):,.0f}×"
+
+
+def sweeps(found: StoppingFindings, kind: str) -> Picture:
+    """Samples against each parameter, between the bounds."""
+    panels, shown = [], []
+    for name, values in found.study.sweeps.items():
+        problems = found.study.swept(kind, name)
+        lines = []
+        for rule in RULES:
+            row = [found.of(rule, one) for one in problems]
+            lines.append(measured(NAMES[rule], values, row, COLOURS[rule], MARKS[rule]))
+            shown += row
+        lines += [
+            Line("Theorem 3.3's bound", values, [one.upper_bound() for one in problems], GREY, "--", width=0.9),
+            Line("lower bound, private", values, [one.lower_bound() for one in problems], BLACK, "-", width=1.1),
+            Line("lower bound, any rule", values, [one.lower_bound(False) for one in problems], BLACK, ":", width=1.1),
+        ]
+        panels.append(Panel("", lines, x_label=AXES[name], y_label=SAMPLES, x_log=True, y_log=True))
+    base = found.study.base
+    return Picture(
+        f"stopping-sweep-{kind}",
+        f"Samples taken: {KINDS[kind]}",
+        f"Mean samples of {found.study.runs} runs against one parameter at a time, the others at mean {base.mean:g}, "
+        f"alpha {base.alpha:g}, beta {base.beta:g} and epsilon {base.epsilon:g}; bands reach from the 5 % to the 95 % "
+        "quantile. DP exponential NAS decides at powers of two only.",
+        panels,
+        simulations=list(dict.fromkeys(shown)),
+    )
+
+
+def measured(label: str, x: Sequence[float], row: Sequence[StoppingRuns], colour: str, marker: str) -> Line:
+    """Mean samples with their 5 % to 95 % band."""
+    figures = [one.statistics() for one in row]
+    low, mean, high = ([figure[key] for figure in figures] for key in ("q05", "mean", "q95"))
+    return Line(label, x, mean, colour, "-", marker, low, high)
+
+
+def laws(found: StoppingFindings) -> Picture:
+    """What it is worth to follow the variance."""
+    grid, panels = found.study.laws, []
+    alpha = min(grid.alphas)
+    for epsilon in grid.epsilons:
+        rows = [row for row in found.law_rows if (row["epsilon"], row["alpha"]) == (epsilon, alpha)]
+        lines = [
+            Line(
+                NAMES[rule],
+                range(len(rows)),
+                [row["medians"].get(rule, math.nan) for row in rows],
+                COLOURS[rule],
+                "",
+                MARKS[rule],
+            )
+            for rule in grid.rules
+        ]
+        ticks = [(place, row["law"].replace(" ", "\n", 1)) for place, row in enumerate(rows)]
+        title = f"ε = {epsilon:g}, α = {alpha:g}"
+        panels.append(Panel(title, lines, ticks=ticks, x_label="", y_label=SAMPLES, y_log=True))
+    return Picture(
+        "stopping-laws",
+        "Samples of many laws: what it is worth to follow the variance",
+        f"Median samples of {grid.runs} runs, with alpha {alpha:g} and beta 0.05; the table has more. DP "
+        "exponential NAS is told R = 1, as in the paper; the others "
+        "are told the range. Rare jumps are 0.05, and once in 200 samples 1.",
+        panels,
+        columns=1,
+        stretch=2.0,
+    )
+
+
+def price(found: StoppingFindings) -> Picture:
+    """What privacy adds, against 1/epsilon."""
+    inverse = [1 / epsilon for epsilon in found.study.epsilons]
+    panels, shown = [], []
+    for kind in ENDS:
+        problems = found.study.swept(kind, "epsilon")
+        lines = [
+            Line(
+                f"{NAMES[rule]}, measured", inverse, positive(found.prices(rule, kind)), COLOURS[rule], "", MARKS[rule]
+            )
+            for rule in PRIVATE
+        ]
+        least = [one.lower_bound() - one.lower_bound(False) for one in problems]
+        proved = [paper_bound(one) for one in problems]
+        lines += [
+            Line("DP-NAS, predicted", inverse, found.predicted_prices(kind), ORANGE, "-", width=1.0),
+            Line("difference of the lower bounds", inverse, positive(least), BLACK, "-", width=1.1),
+            Line("Theorem 3.4's bound (on all samples)", inverse, proved, GREY, "--", width=1.1),
+        ]
+        shown += [found.of(rule, one) for rule in PRIVATE for one in problems]
+        panels.append(
+            Panel(KINDS[kind], lines, x_label="1/ε", y_label="samples more", x_log=True, y_log=True, y_from=1.0)
+        )
+    return Picture(
+        "stopping-price",
+        "The price of privacy: samples more than without it",
+        "DP-NAS minus NAS, and other rules minus themselves at an epsilon of 1e9, in mean samples. Once privacy "
+        "dominates all are predicted to grow like 1/epsilon: the lines are parallel there. DP-NAS comes a little under "
+        "its prediction, since it tests at every sample and the luckiest noise halts it; the exponential rule moves in "
+        "powers of two. The black line is the difference of two lower bounds, and no bound itself.",
+        panels,
+        simulations=shown,
+    )
+
+
+def paper_bound(problem: Problem) -> float:
+    """Theorem 3.4's bound on what privacy adds."""
+    return float(private_stopping_lower_bound(*problem.given, **problem.range))
+
+
+def positive(values: Sequence[float]) -> list[float]:
+    """What a logarithmic axis can show."""
+    return [value if value > 0 else math.nan for value in values]
+
+
+def failures(found: StoppingFindings) -> Picture:
+    """How often the promise is broken, against beta."""
+    betas = found.study.failure_betas
+    panels, shown = [], []
+    for title, problems in found.study.risky().items():
+        lines = [Line("β: what is promised", betas, betas, BLACK, "--", width=1.0)]
+        for rule in RULES:
+            row = [found.risked(rule, one) for one in problems]
+            rates = positive([one.failure_rate for one in row])
+            limits = [upper_limit(int(one.failed.sum()), len(one.samples)) for one in row]
+            lines.append(Line(NAMES[rule], betas, rates, COLOURS[rule], "", MARKS[rule]))
+            limit = f"{100 * CONFIDENCE:g} % upper limits" if rule == RULES[-1] else ""
+            lines.append(Line(limit, betas, limits, COLOURS[rule], ":"))
+            shown += row
+        common: dict[str, Any] = {"x_log": True, "y_log": True}
+        panels.append(Panel(title, lines, x_label=AXES["beta"], y_label="share of runs that failed", **common))
+    return Picture(
+        "stopping-failures",
+        "How often is the promise broken?",
+        f"Share of {found.study.failure_runs} runs on samples of -1 and 1 whose estimate was further than alpha |mean| "
+        f"from the mean ({problems_text(found)}); none where no mark is. Dotted lines are upper confidence "
+        f"limits (Clopper and Pearson), which {found.study.failure_runs} runs without a failure cannot bring below "
+        f"{upper_limit(0, found.study.failure_runs):.2g}.",
+        panels,
+        simulations=shown,
+    )
+
+
+def problems_text(found: StoppingFindings) -> str:
+    """The risky problems in numbers."""
+    firsts = [problems[0] for problems in found.study.risky().values()]
+    return ", and ".join(f"mean {one.mean:g} with alpha = {one.alpha:g}" for one in firsts)
+
+
+def upper_limit(failed: int, runs: int) -> float:
+    """The largest failure rate that fits what was seen, by Clopper and Pearson.
+
+    >>> round(upper_limit(0, 1000), 6)
+    0.002991
+    """
+    from scipy.special import betaincinv  # noqa: PLC0415
+
+    return 1.0 if failed == runs else float(betaincinv(failed + 1, runs - failed, CONFIDENCE))

@@ -1,0 +1,150 @@
+"""What stands between a request and a page: the session, the key's scopes, the form's token, and problems in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from discreet.service.dashboard import sessions
+from discreet.service.dashboard.protocol import Control
+from discreet.service.dashboard.rendering import HEADERS, page
+from discreet.service.dashboard.requests import Form, Visit, is_good, may_read
+from discreet.service.http.errors import ServiceProblem
+
+MOST_BYTES = 1_000_000
+MOST_FIELDS = 1000
+
+Page = Callable[[Visit], Response]
+Audience = Literal["anybody", "readers", "overseers", "admins", "trustees"]
+"""Who may open a page. Readers look and admins change; overseers and trustees do the same to what concerns all
+experiments, so their key must not be for one alone."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A page as an endpoint that runs it in a worker thread, for those who may see it."""
+
+    control: Control
+    secure: bool
+    show: Page
+    audience: Audience
+
+    async def __call__(self, request: Request) -> Response:
+        """The page, or a refusal in words."""
+        form, problem = None, None
+        try:
+            form = await _form(request)
+        except ServiceProblem as early:
+            problem = early
+        return await run_in_threadpool(self._serve, request, form, problem)
+
+    def _serve(self, request: Request, form: Form | None, problem: ServiceProblem | None) -> Response:
+        visit = _visit(self.control, self.secure, request, form)
+        try:
+            if problem is not None:
+                raise problem
+            return self._answer(visit, form is not None)
+        except ServiceProblem as refused:
+            return refusal(visit, refused)
+
+    def _answer(self, visit: Visit, posted: bool) -> Response:
+        if posted:
+            _check_origin(visit)
+        if self.audience == "anybody":
+            return self.show(visit)
+        if visit.key is None:
+            return moved(f"/login?next={quote(_wanted(visit))}", visit)
+        if posted:
+            check_token(visit, sessions.cookie_name(self.secure))
+        _check_audience(visit, self.audience)
+        return self.show(visit)
+
+
+def moved(path: str, visit: Visit | None = None) -> Response:
+    """Go there next. htmx is told in its own way, or it would paint the page into a corner of this one."""
+    if visit is not None and visit.is_refresh:
+        return Response(status_code=401, headers=HEADERS | {"HX-Redirect": path, "Cache-Control": "no-store"})
+    return RedirectResponse(path, 303, headers=HEADERS | {"Cache-Control": "no-store"})
+
+
+def local(path: str) -> str:
+    """A path on this site, or the first page if it leads elsewhere.
+
+    >>> local("/ledger?population=everybody"), local("//evil.example"), local("https://evil.example")
+    ('/ledger?population=everybody', '/', '/')
+    """
+    parts = urlsplit(path)
+    safe = path.startswith("/") and not path.startswith(("//", "/\\")) and not parts.netloc and path.isprintable()
+    return path if safe else "/"
+
+
+def refusal(visit: Visit, problem: ServiceProblem) -> Response:
+    """A problem as a page."""
+    return page(visit, "problem.html", problem.status, problem=problem)
+
+
+def _visit(control: Control, secure: bool, request: Request, form: Form | None) -> Visit:
+    now, secret = control.now(), control.session_secret
+    cookie = request.cookies.get(sessions.cookie_name(secure))
+    session = sessions.unseal(secret, cookie, now)
+    key = control.key(session.key) if session is not None else None
+    if key is None or not is_good(key, now) or not may_read(key):
+        return Visit(control, request, now, secure, form=form or Form())
+    return Visit(control, request, now, secure, key, sessions.form_token(secret, cookie or ""), form or Form())
+
+
+def _wanted(visit: Visit) -> str:
+    if visit.request.method not in ("GET", "HEAD") or visit.is_refresh:
+        return "/"
+    url = visit.request.url
+    return f"{url.path}?{url.query}" if url.query else url.path
+
+
+def _check_audience(visit: Visit, audience: Audience) -> None:
+    if audience in ("admins", "trustees") and not visit.may_change:
+        raise ServiceProblem(
+            403, "Not with this key", "To change something, sign in with a key that has the scope admin."
+        )
+    if audience in ("overseers", "trustees") and not visit.sees_all:
+        raise ServiceProblem(
+            403, "Not with this key", "The key that you signed in with is for one experiment. This page is about all."
+        )
+
+
+def _check_origin(visit: Visit) -> None:
+    """Browsers say whether a form comes from this site; one that says otherwise is stopped before all else."""
+    if visit.request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise ServiceProblem(403, "From another site", "This form was sent by another site, so nothing was done.")
+
+
+def check_token(visit: Visit, cookie: str) -> None:
+    """Refuse a form that was not shown to the browser with this cookie."""
+    if not sessions.is_form_token(
+        visit.control.session_secret, visit.request.cookies.get(cookie), visit.form.text("token")
+    ):
+        raise ServiceProblem(
+            403,
+            "The form was out of date",
+            "It was shown before you signed in, or by another site. Nothing was done. Go back, reload, and try again.",
+        )
+
+
+async def _form(request: Request) -> Form | None:
+    """What was posted, read up to a limit; None if this is no form."""
+    if request.method != "POST":
+        return None
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            raise ServiceProblem(413, "Too much", "The form is larger than anything that this page asks for.")
+    try:
+        return Form(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS))
+    except ValueError as error:
+        raise ServiceProblem(400, "Not a form", "What was sent cannot be read as a form.") from error

@@ -1,0 +1,75 @@
+"""Signing in and out, and pages that are not there.
+
+A pasted key is looked at once and not kept: the session remembers its id.
+"""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from discreet.service.dashboard import sessions
+from discreet.service.dashboard.authentication import check_token, local, moved, refusal
+from discreet.service.dashboard.formatting import listed
+from discreet.service.dashboard.rendering import page
+from discreet.service.dashboard.requests import Visit, may_read
+from discreet.service.http.errors import ServiceProblem
+
+UNKNOWN = "This key is unknown, has expired or was revoked. Check that all of it was copied."
+
+
+def show_sign_in(visit: Visit) -> Response:
+    """The sign-in form, or the first page for those who are already in."""
+    return moved("/") if visit.key is not None else _form(visit)
+
+
+def sign_in(visit: Visit) -> Response:
+    """Open a session for a key that may read."""
+    check_token(visit, sessions.VISIT_COOKIE)
+    pasted = visit.form.text("key")
+    if not pasted:
+        return _form(visit, "Paste your key here.", 422)
+    key = visit.control.authenticate(pasted) if len(pasted) <= 500 else None
+    if key is None:
+        return _form(visit, UNKNOWN, 401)
+    if not may_read(key):
+        return _form(
+            visit,
+            f"This key is for {listed(key.scopes)} only: a program uses it. To look at experiments you need a key with "
+            "the scope analyse or admin.",
+            403,
+        )
+    response = moved(local(visit.form.text("next")))
+    session = sessions.Session(key.id, visit.now + sessions.LASTS)
+    _set(response, visit, sessions.cookie_name(visit.secure), sessions.seal(visit.control.session_secret, session))
+    return response
+
+
+def sign_out(visit: Visit) -> Response:
+    """Forget the session in this browser."""
+    response = moved("/login?done=goodbye")
+    response.delete_cookie(
+        sessions.cookie_name(visit.secure), path="/", secure=visit.secure, httponly=True, samesite="strict"
+    )
+    return response
+
+
+def lose(visit: Visit) -> Response:
+    """Say that there is no such page."""
+    return refusal(
+        visit, ServiceProblem(404, "There is no such page", "Nothing is at this address; it may be mistyped.")
+    )
+
+
+def _form(visit: Visit, error: str = "", status: int = 200) -> Response:
+    cookie = visit.request.cookies.get(sessions.VISIT_COOKIE) or sessions.new_visit()
+    token = sessions.form_token(visit.control.session_secret, cookie)
+    wanted = visit.form.text("next") or visit.query.get("next", "/")
+    response = page(visit, "sign-in.html", status, error=error, form_token=token, wanted=local(wanted))
+    _set(response, visit, sessions.VISIT_COOKIE, cookie)
+    return response
+
+
+def _set(response: Response, visit: Visit, name: str, value: str) -> None:
+    response.set_cookie(
+        name, value, max_age=int(sessions.LASTS), path="/", secure=visit.secure, httponly=True, samesite="strict"
+    )

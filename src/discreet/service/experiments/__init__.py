@@ -1,0 +1,1 @@
+"""Experiments: descriptions, assignments, closing, budgets."""

@@ -1,0 +1,60 @@
+"""Epsilons that add up exactly: fractions in memory, decimals in text."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet.service.http.errors import invalid
+
+_MOST = Fraction(1000)
+_PLACES = 12  # that people are shown
+
+
+def amount(field: str, text: str) -> Fraction:
+    """A positive amount of epsilon from its decimal text, exactly.
+
+    >>> amount("epsilon", "0.1") * 10 == 1
+    True
+    """
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise invalid(field, f"{field} must be a decimal number such as '0.5', got {text!r}") from None
+    if not 0 < value <= _MOST:
+        raise invalid(field, f"{field} must be above 0 and at most {_MOST}, got {text!r}")
+    return value
+
+
+def as_text(value: Fraction) -> str:
+    """The shortest decimal of an amount; where it has too many places, its first ones.
+
+    >>> as_text(Fraction(1, 8)), as_text(Fraction(2)), as_text(Fraction(-1, 2))
+    ('0.125', '2', '-0.5')
+    """
+    sign, value = ("-", -value) if value < 0 else ("", value)
+    places = 0
+    while places < _PLACES and (value * 10**places).denominator != 1:
+        places += 1
+    digits = str(math.floor(value * 10**places)).rjust(places + 1, "0")
+    whole, rest = (digits[:-places], digits[-places:].rstrip("0")) if places else (digits, "")
+    return f"{sign}{whole}.{rest}" if rest else f"{sign}{whole}"
+
+
+def as_stored(value: Fraction) -> str:
+    """An amount for the database: exact.
+
+    >>> as_stored(Fraction(3, 8)), Fraction(as_stored(Fraction(1, 3)))
+    ('3/8', Fraction(1, 3))
+    """
+    return f"{value.numerator}/{value.denominator}"
+
+
+def not_above(value: Fraction) -> float:
+    """The largest float that is not above an amount: what an algorithm runs with never costs more than is charged.
+
+    >>> Fraction(not_above(Fraction("0.1"))) <= Fraction("0.1") < Fraction(0.1)
+    True
+    """
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)

@@ -1,0 +1,197 @@
+"""One process of the service: the API, the dashboard, a writer, and a thread that closes ripe epochs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from discreet.service import dashboard
+from discreet.service.experiments import closing
+from discreet.service.experiments.control import Control
+from discreet.service.experiments.journal import Journal
+from discreet.service.http.api import API
+from discreet.service.http.errors import ServiceProblem, not_found
+from discreet.service.http.messages import Problem
+from discreet.service.http.metrics import Metrics
+from discreet.service.storage.database import AWAY, SQLiteStore, Store
+from discreet.service.storage.group_commit import Writer
+
+log = logging.getLogger("discreet.service")
+TICK = 1.0  # seconds between looks for ripe epochs: a coarse clock tells nothing about how long a release took
+_CLIENT = Path(__file__).parent / "static" / "discreet.js"
+
+
+class Closer:
+    """A thread that closes ripe epochs, keeps the journal and deletes what is no longer needed."""
+
+    def __init__(self, store: Store, metrics: Metrics, journal: Journal | None, tick: float = TICK) -> None:
+        self._store, self._metrics, self._journal, self._tick = store, metrics, journal, tick
+        self._forgotten = False  # nor is it known what the process before this one has left
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="discreet-closer", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after what is being done."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._tick):
+            try:
+                self.look()
+            except Exception as error:  # it must go on: the next look may find the database again
+                log.error("looking for ripe epochs failed: %s", type(error).__name__)
+
+    def look(self) -> int:
+        """Close what is ripe; gives how many epochs that were."""
+        closed = sum(self._close(experiment) for experiment in closing.ripe(self._store))
+        if self._journal is not None:  # also for epochs that somebody else has closed
+            self._journal.catch_up(self._store)
+        while closing.scrub(self._store) and not self._stopped.is_set():
+            self._forgotten = False
+        if not self._forgotten and isinstance(self._store, SQLiteStore):
+            self._forgotten = self._store.forget()
+        return closed
+
+    def _close(self, experiment: int) -> bool:
+        try:
+            closed = closing.close_if_ripe(self._store, experiment) is not None
+        except Exception as error:  # one experiment's trouble is not another's
+            self._metrics.closed(failed=True)
+            log.error("closing an epoch failed: %s", type(error).__name__)
+            return False
+        if closed:
+            self._metrics.closed()
+            if self._journal is not None:
+                self._journal.catch_up(self._store)
+        return closed
+
+
+def make_app(
+    control: Control,
+    *,
+    journal: Journal | None = None,
+    tick: float | None = TICK,
+    secure: bool = False,
+    origins: Sequence[str] = (),
+    writer: Writer | None = None,
+) -> ASGIApp:
+    """The application. Without a `tick`, nothing is closed by itself. Pages of `origins` may assign and report."""
+    metrics = Metrics()
+    writer = writer or Writer(control.store)
+    closer = Closer(control.store, metrics, journal, tick or TICK)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        if tick is not None:
+            closer.start()
+        yield
+        if tick is not None:
+            closer.stop()
+        writer.stop()
+
+    routes = [
+        *API(control, writer, metrics, journal).routes(),
+        Route("/client.js", _client),
+        *dashboard.routes(control, secure=secure),
+    ]
+    handlers: dict[Any, Callable[[Request, Any], Response]] = {
+        ServiceProblem: _problem,
+        HTTPException: _http_problem,
+        **dict.fromkeys(AWAY, _unavailable),
+        Exception: _unforeseen,
+    }
+    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    return Watched(_reachable(app, origins) if origins else app, metrics)
+
+
+def _reachable(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
+    """Pages of other sites may send what the browser's client sends, with a key and without cookies."""
+    headers = ("authorization", "content-type")
+    return CORSMiddleware(app, allow_origins=origins, allow_methods=("POST", "PUT"), allow_headers=headers)
+
+
+class Watched:
+    """Around everything: times and counts requests, sets headers, and logs what nobody foresaw."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def watch(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                there = message["headers"]
+                message["headers"] = [*there, *(one for one in _HEADERS if one not in there)]
+            await send(message)
+
+        # no name has a zero byte, and PostgreSQL refuses to look for one
+        work = problem_response(not_found("such page")) if "\0" in scope["path"] else self._app
+        try:
+            await work(scope, receive, watch)
+        except Exception as error:  # its text could hold a reward, so only its kind is logged
+            log.error("%s failed: %s", scope["method"], type(error).__name__)
+        finally:
+            self._metrics.answered(status or 500, time.perf_counter() - began)
+
+
+_HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
+
+
+def problem_response(problem: ServiceProblem) -> Response:
+    """A problem as RFC 9457 has it."""
+    kind = f"urn:discreet:{problem.title.replace(' ', '-')}"
+    said = Problem(kind, problem.title, problem.status, problem.detail, problem.field)
+    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
+    if problem.status == 503:
+        headers = {"Retry-After": "1"}
+    return Response(msgspec.json.encode(said), problem.status, headers, media_type="application/problem+json")
+
+
+def _problem(_: Request, problem: Any) -> Response:
+    return problem_response(problem)
+
+
+def _http_problem(_: Request, error: Any) -> Response:
+    response = problem_response(ServiceProblem(error.status_code, error.detail.lower(), error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _unavailable(request: Request, error: Any) -> Response:
+    log.error("%s failed: %s", request.method, type(error).__name__)
+    return problem_response(ServiceProblem(503, "unavailable", "the database does not answer; try again"))
+
+
+def _unforeseen(_: Request, __: Any) -> Response:
+    return problem_response(ServiceProblem(500, "internal error", "something is wrong here; it is logged"))
+
+
+async def _client(_: Request) -> Response:
+    """The client for browsers."""
+    return FileResponse(_CLIENT, media_type="text/javascript")

@@ -1,0 +1,73 @@
+"""Whose request it is, and whether they may: keys in headers, remembered for a moment."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from discreet.service.experiments.control import Control
+from discreet.service.http.errors import ServiceProblem, not_found
+from discreet.service.http.messages import KeyView, Scope
+
+_MOMENT = 1.0  # seconds for which a key is remembered, and so the time that a revocation may take
+_MOST = 10_000
+
+
+class Access:
+    """Looks keys up in the database, and remembers them for a second: traffic shows the same one all the time."""
+
+    def __init__(self, control: Control) -> None:
+        self._control = control
+        self._seen: dict[str, tuple[float, KeyView | None]] = {}
+        self._looking: dict[str, asyncio.Task[KeyView | None]] = {}
+
+    async def check(self, request: Request, *scopes: Scope) -> KeyView:
+        """The request's key, which has one of these scopes; an admin's key may do everything."""
+        key = bearer(request)
+        found = self._remembered(key)
+        if found is None:
+            found = await asyncio.shield(self._looking.get(key) or self._look(key))
+        if found is None:
+            raise ServiceProblem(401, "unauthorized", "this key is unknown, expired or revoked")
+        if "admin" not in found.scopes and not any(scope in found.scopes for scope in scopes):
+            needed = " or ".join(scopes or ("admin",))
+            having = ", ".join(found.scopes)
+            raise ServiceProblem(403, "forbidden", f"this key has the scopes {having}; needed: {needed}")
+        return found
+
+    def _look(self, key: str) -> asyncio.Task[KeyView | None]:
+        """One look for all who show this key meanwhile, or the whole traffic would be in the database each moment."""
+
+        async def look() -> KeyView | None:
+            try:
+                found = await run_in_threadpool(self._control.authenticate, key)
+            finally:
+                del self._looking[key]
+            if len(self._seen) >= _MOST:
+                self._seen.clear()
+            self._seen[key] = (time.monotonic(), found)
+            return found
+
+        self._looking[key] = asyncio.create_task(look())
+        return self._looking[key]
+
+    def _remembered(self, key: str) -> KeyView | None:
+        at, found = self._seen.get(key, (0.0, None))
+        return found if time.monotonic() - at < _MOMENT else None
+
+
+def bearer(request: Request) -> str:
+    """The key in the Authorization header."""
+    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not key:
+        raise ServiceProblem(401, "unauthorized", "give a key in the header, as Authorization: Bearer dk_...")
+    return key.strip()
+
+
+def may_see(key: KeyView, experiment: str, name: str | int) -> None:
+    """A key for one experiment does not see that others exist: asked for by their name, they are not there."""
+    if key.experiment is not None and key.experiment != experiment:
+        raise not_found(f"experiment {name!r}")

@@ -1,0 +1,118 @@
+"""`discreet serve`: set a database up, and serve it from one process or several."""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import os
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import uvicorn
+from sqlalchemy.exc import DBAPIError
+from starlette.types import ASGIApp
+
+from discreet.core.errors import ArgumentError
+from discreet.service.experiments.control import Control
+from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.restoring import recover
+from discreet.service.http.app import TICK, make_app
+from discreet.service.storage.database import SQLiteStore, Store, open_store
+
+DATABASE, HOST, PORT = "discreet.db", "127.0.0.1", 8477
+_PASSED_ON = "DISCREET_SERVER"  # how a process tells its workers what to serve
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where and how to serve. `journal` is a file; `secure` says that HTTPS is in front.
+
+    Pages of `origins`, such as https://shop.example, may assign and report from people's browsers.
+    """
+
+    database: str = DATABASE
+    host: str = HOST
+    port: int = PORT
+    workers: int = 1
+    journal: str | None = None
+    tick: float = TICK
+    secure: bool = False
+    origins: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise ArgumentError(f"workers must be at least 1, got {self.workers!r}")
+        if self.workers > 1 and "://" not in self.database:
+            raise ArgumentError(f"SQLite is for one process; for {self.workers} workers give a postgresql:// database")
+        if not 0 < self.tick <= 3600:
+            raise ArgumentError(f"tick must be a number of seconds up to 3600, got {self.tick!r}")
+        for origin in self.origins:
+            if not re.fullmatch(r"https?://[^/\s*]+", origin):
+                raise ArgumentError(f"origin must be like https://shop.example, without a path, got {origin!r}")
+
+    @property
+    def shown(self) -> str:
+        """The database's address without its password."""
+        scheme, mark, rest = self.database.partition("://")
+        return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else self.database
+
+    def open_journal(self, store: Store) -> Journal | None:
+        """The journal: as given, or beside an SQLite file."""
+        if self.journal is not None:
+            return Journal(self.journal)
+        return Journal(f"{store.path}.releases") if isinstance(store, SQLiteStore) else None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What there is to say before serving."""
+
+    key: str | None
+    burnt: list[tuple[str, int]]
+
+
+def prepare(settings: Settings, *, restored: bool = False) -> Prepared:
+    """Bring the database up to date, make a first key if it is new, and burn open epochs if it comes from a backup."""
+    store = open_store(settings.database)
+    try:
+        key = Control(store).set_up()
+        journal = settings.open_journal(store)
+        behind = restored or (journal is not None and journal.is_ahead(store))
+        burnt = recover(store, journal, asked=restored) if behind else []
+        if journal is not None:
+            journal.catch_up(store)
+        return Prepared(key, burnt)
+    except DBAPIError as error:
+        why = str(error.orig).partition("\n")[0]
+        raise ArgumentError(f"database {settings.shown} cannot be used: {why}") from None
+    finally:
+        store.close()
+
+
+def serve(settings: Settings) -> None:
+    """Serve until interrupted."""
+    quiet: dict[str, Any] = {"access_log": False, "log_level": "warning", "server_header": False}
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    where: dict[str, Any] = {"host": settings.host, "port": settings.port, "timeout_graceful_shutdown": 10}
+    if settings.workers == 1:
+        uvicorn.run(_app(settings), **where, **quiet)
+        return
+    os.environ[_PASSED_ON] = json.dumps(asdict(settings))
+    uvicorn.run("discreet.service.http.server:worker", factory=True, workers=settings.workers, **where, **quiet)
+
+
+def worker() -> ASGIApp:
+    """The application of one of several processes."""
+    return _app(Settings(**json.loads(os.environ[_PASSED_ON])))
+
+
+def _app(settings: Settings) -> ASGIApp:
+    store = open_store(settings.database)
+    journal = settings.open_journal(store)
+    gc.collect()
+    gc.freeze()  # what is there now stays: each look for garbage among it would hold all requests up for 0.1 s
+    return make_app(
+        Control(store), journal=journal, tick=settings.tick, secure=settings.secure, origins=settings.origins
+    )

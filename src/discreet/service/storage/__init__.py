@@ -1,0 +1,1 @@
+"""The database: all SQL, for SQLite and PostgreSQL."""

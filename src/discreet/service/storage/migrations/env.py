@@ -1,0 +1,10 @@
+"""What alembic runs: migrations on the connection that it was given."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from discreet.service.storage.schema import metadata
+
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+context.run_migrations()

@@ -1,0 +1,262 @@
+"""A random walk over the ask/tell driver, next to a model that is small enough to be believed."""
+
+import copy
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+import discreet
+from discreet import Bandit, FinishedError, PrivacyError, TicketError, Told, WaitingError
+from tests._tools import examples, faults
+from tests._tools.killing import continues, entries
+
+POLICIES = [name for name in sorted(discreet.POLICIES) if examples.is_private(name)]
+DEFAULT = 0.25
+REWARDS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+SIZES = st.sampled_from([1, 2, 5, 50, 5000])
+steps = Counter()
+
+
+@dataclass
+class Model:
+    """What a bandit must know: the tickets of the open epoch by number, and what was told of them."""
+
+    epoch: int = 1
+    learns: bool = True
+    issued: int = 0  # tickets ever
+    start: int = 0  # the first one of the epoch
+    dealt: Counter = field(default_factory=Counter)
+    arms: dict = field(default_factory=dict)  # of the epoch's tickets that count
+    told: dict = field(default_factory=dict)  # rewards, by ticket
+
+    def open(self):
+        return [number for number in self.arms if number not in self.told]
+
+    def sums(self):
+        sums = Counter()
+        for number, reward in self.told.items():
+            sums[self.arms[number]] += reward
+        return sums
+
+    def begin(self, plan):
+        self.epoch, self.learns = (plan.epoch, plan.learns) if plan else (-1, False)
+        self.start = self.issued
+        self.dealt, self.arms, self.told = Counter(), {}, {}
+
+
+class AskTell(RuleBasedStateMachine):
+    """Asks, tells, repeats, expires, saves, loads and crashes, and compares each answer with the model's.
+
+    The noise is real, so the same walk may go elsewhere: what is drawn for a walk must not depend on it.
+    """
+
+    @initialize(name=st.sampled_from(POLICIES), waiting=st.sampled_from(["refuse", "serve"]))
+    def begin(self, name, waiting):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "state.json"
+        self.bandit = Bandit(examples.policy(name, epsilon=20.0), DEFAULT, waiting=waiting)
+        self.waiting = waiting
+        self.model, self.saved = Model(), None
+        self.tickets, self.lost = [], set()  # of every time, with their numbers; ids that no file knows
+        self.ledger = entries(self.bandit)
+        self.watch()
+
+    def watch(self):
+        """Look over the driver's shoulder: which totals does it give to its policy?"""
+        honest, self.closed = self.bandit.policy._close_epoch, []
+
+        def close(totals):
+            self.closed.append(totals)
+            return honest(totals)
+
+        self.bandit.policy._close_epoch = close
+
+    def teardown(self):
+        if hasattr(self, "folder"):
+            del self.bandit
+            self.folder.cleanup()
+
+    # ------------------------------------------------------------------ ask
+
+    @rule(n=SIZES)
+    def ask(self, n):
+        plan = self.bandit.policy.plan()
+        waits = bool(plan) and plan.learns and sum(self.model.dealt.values()) == plan.size
+        try:
+            asked = self.bandit.ask(n)
+        except WaitingError:
+            assert waits
+            assert self.waiting == "refuse"
+            return
+        except FinishedError:
+            assert self.bandit.finished
+            return
+        assert not (waits and self.waiting == "refuse")
+        self.closed.clear()  # an epoch that does not learn may have closed
+        plan = self.bandit.policy.plan()
+        if plan.epoch != self.model.epoch:
+            self.model.begin(plan)
+        assert 1 <= len(asked) <= n
+        for ticket in asked:
+            assert (ticket.number, ticket.epoch) == (self.model.issued, self.model.epoch)
+            self.model.issued += 1
+            self.tickets.append(ticket)
+            if sum(self.model.dealt.values()) < plan.size:
+                self.model.dealt[ticket.arm] += 1
+                assert self.model.dealt[ticket.arm] <= plan.pulls[ticket.arm]
+                if plan.learns:
+                    self.model.arms[ticket.number] = ticket.arm
+            else:
+                assert self.waiting == "serve"
+                assert ticket.arm in plan.pulls
+
+    # ------------------------------------------------------------------ tell
+
+    def expect(self, ticket, reward):
+        """What must become of a reward, by the model, which counts it."""
+        number, model = ticket.number, self.model
+        if number < model.start:
+            return Told.LATE
+        if number not in model.arms:
+            return Told.UNUSED
+        if number in model.told:
+            return Told.DUPLICATE
+        model.told[number] = reward
+        if len(model.told) == sum(self.plan.pulls.values()):
+            assert model.dealt == self.plan.pulls  # the pulls that were planned are the pulls that were given
+            width, sums = self.bandit.policy.grid.width, model.sums()
+            self.totals.append({arm: sums[arm] * width for arm in self.plan.pulls})
+            model.begin(None)
+        return Told.COUNTED
+
+    def compare(self, pairs, act):
+        """Do something that counts rewards; the model and the driver must agree on each."""
+        self.plan, self.totals = self.bandit.policy.plan(), []
+        self.closed.clear()
+        expected = [self.expect(ticket, reward) for ticket, reward in pairs]
+        assert act() == expected
+        assert self.closed == self.totals
+        if self.totals:
+            self.model.begin(self.bandit.policy.plan())
+            if self.saved is not None:
+                self.saved = copy.deepcopy(self.model)  # a close brings the file up to date
+
+    @rule(place=st.integers(0, 10**6), recent=st.booleans(), reward=REWARDS, by_name=st.booleans())
+    def tell_one(self, place, recent, reward, by_name):
+        """Any ticket of any time: open, told before, late, unused or lost."""
+        if not self.tickets:
+            return
+        ticket = self.tickets[-1 - place % min(len(self.tickets), 100) if recent else place % len(self.tickets)]
+        name = ticket.id if by_name else ticket
+        if ticket.id in self.lost:
+            with pytest.raises(TicketError):
+                self.bandit.tell(name, reward)
+        else:
+            self.compare([(ticket, reward)], lambda: [self.bandit.tell(name, reward)])
+
+    @rule(size=st.sampled_from([1, 10, 10**6]), rewards=st.lists(REWARDS, min_size=1, max_size=7))
+    def tell_many(self, size, rewards):
+        """A batch of the newest tickets, some of which may have been told before."""
+        batch = [ticket for ticket in self.tickets[-size:] if ticket.id not in self.lost]
+        pairs = [(ticket, rewards[place % len(rewards)]) for place, ticket in enumerate(batch)]
+        self.compare(pairs, lambda: self.bandit.tell(batch, [reward for _, reward in pairs]))
+
+    @rule(reward=st.sampled_from([-0.5, float("nan"), 2.0]))
+    def tell_nonsense(self, reward):
+        before = self.bandit._dump()
+        with pytest.raises(discreet.DiscreetError):
+            self.bandit.tell(self.tickets[-1] if self.tickets else "nobody-0", reward)
+        assert self.bandit._dump() == before
+
+    @rule()
+    def expire(self):
+        known = {ticket.number: ticket for ticket in self.bandit.open_tickets}
+        pairs = [(known[number], DEFAULT) for number in self.model.open()]
+        self.compare(pairs, lambda: [Told.COUNTED] * self.bandit.expire())
+
+    # ------------------------------------------------------------------ files
+
+    @rule()
+    def save(self):
+        self.bandit.save(self.path)
+        self.saved = copy.deepcopy(self.model)
+
+    def reloaded(self, bandit):
+        """Tickets that the file does not know are lost; what was released is not."""
+        self.bandit = bandit
+        assert entries(bandit) == self.ledger
+        lost = {ticket.id for ticket in self.tickets if ticket.number >= self.saved.issued}
+        self.lost |= lost
+        self.tickets = [ticket for ticket in self.tickets if ticket.id not in lost or ticket.number % 7 == 0]
+        self.model = copy.deepcopy(self.saved)
+        self.watch()
+
+    @precondition(lambda self: self.saved is not None)
+    @rule()
+    def load(self):
+        """Beside a living object: it hands over if it has done nothing since the file was written."""
+        if self.model == self.saved:
+            self.reloaded(Bandit.load(self.path))
+        else:
+            with pytest.raises(PrivacyError, match="has gone on"):
+                Bandit.load(self.path)
+
+    @precondition(lambda self: self.saved is not None)
+    @rule()
+    def detach_and_load(self):
+        self.saved = copy.deepcopy(self.model)
+        self.bandit.detach()
+        self.reloaded(Bandit.load(self.path))
+
+    @precondition(lambda self: self.saved is not None)
+    @rule()
+    def crash(self):
+        faults.crash(self.bandit)
+        self.reloaded(Bandit.load(self.path))
+
+    # ------------------------------------------------------------------ at all times
+
+    @invariant()
+    def model_and_driver_agree(self):
+        if not hasattr(self, "bandit"):
+            return
+        steps["steps"] += 1
+        bandit, model = self.bandit, self.model
+        assert bandit.outstanding == len(model.open())
+        assert [ticket.number for ticket in bandit.open_tickets] == model.open()
+        width, sums = bandit.policy.grid.width, model.sums()
+        assert dict(zip(bandit._names, bandit._sums, strict=True)) == {arm: sums[arm] * width for arm in bandit._names}
+        closed = bandit.policy.pulls
+        assert bandit.pulls == {arm: closed[arm] + model.dealt[arm] for arm in bandit.policy.arms}
+        now = entries(bandit)
+        assert continues(self.ledger, now)  # it only grows, and a release never changes
+        self.ledger = now
+
+
+def walk(walks, length, **options):
+    """Take some walks; tells how many steps they had in all."""
+    steps.clear()
+    run_state_machine_as_test(AskTell, settings=settings(max_examples=walks, stateful_step_count=length, **options))
+    return steps["steps"]
+
+
+def stumble(walks, length):
+    """Whether one of some walks fails; the first that does is enough, and need not be made simple."""
+    try:
+        walk(walks, length, phases=[Phase.generate], database=None, report_multiple_bugs=False)
+    except Exception:
+        return True
+    return False

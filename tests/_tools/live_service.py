@@ -1,0 +1,45 @@
+"""The real service on a port of this machine, for tests of its clients."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import uvicorn
+
+from discreet.service.experiments.control import Control
+from discreet.service.http.app import make_app
+from discreet.service.storage.database import open_store
+
+
+@dataclass(frozen=True)
+class Live:
+    address: str
+    key: str
+
+
+@contextlib.contextmanager
+def running(database, *, tick: float = 0.05) -> Iterator[Live]:
+    """A service on a new database, with its admin key."""
+    store = open_store(str(database))
+    control = Control(store)
+    key = control.set_up()
+    assert key is not None
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(make_app(control, tick=tick), log_level="warning", access_log=False)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            while not server.started:
+                time.sleep(0.01)
+            yield Live(f"http://127.0.0.1:{listener.getsockname()[1]}", key)
+        finally:
+            server.should_exit = True
+            thread.join()
+            store.close()

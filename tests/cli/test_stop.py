@@ -1,0 +1,504 @@
+"""`discreet stop`: a mean with its promise from a file or a pipe, and never a row more or less than the rule took."""
+
+import io
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet
+from discreet.cli import main, streams
+from tests._tools import examples
+
+UNIT = ["--low", "0", "--high", "1"]
+ROUGH = ["--alpha", "0.5", "--beta", "1e-6", *UNIT]
+PRIVATE, NAS = ["--rule", "dp-exp-nas", "--epsilon", "1", *ROUGH], ["--rule", "nas", *ROUGH]
+ENOUGH = discreet.NAS(alpha=0.5, beta=1e-6, low=0, high=1).run(np.ones(10_000)).samples  # ones that NAS takes
+COMMAND = [sys.executable, "-m", "discreet", "stop"]
+
+
+@pytest.fixture
+def run(capsys):
+    """Runs the command in this process: exit code, stdout and stderr."""
+
+    def run(*arguments):
+        code = main(["stop", *map(str, arguments)])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def samples(run):
+    """How many samples NAS took; it must have halted."""
+
+    def samples(*arguments):
+        code, out, err = run(*arguments, *NAS, "--json")
+        assert (code, err) == (0, "")
+        return json.loads(out)["samples"]
+
+    return samples
+
+
+@pytest.fixture
+def refused(run):
+    """The message on stderr for what is not accepted."""
+
+    def refused(*arguments, code=2):
+        found, out, err = run(*arguments)
+        assert (found, out) == (code, "")
+        assert err.startswith("error: ")
+        return err
+
+    return refused
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Writes a file."""
+
+    def file(text, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return file
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes a Parquet file."""
+
+    def table(name="data.parquet", **columns):
+        pd.DataFrame(columns).to_parquet(tmp_path / name)
+        return tmp_path / name
+
+    return table
+
+
+class Source(io.RawIOBase):
+    """Standard input that gives these pieces, one a read, and counts the bytes."""
+
+    def __init__(self, pieces):
+        self.pieces, self.given = iter(pieces), 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        piece = next(self.pieces, b"")
+        if piece is KeyboardInterrupt:
+            raise piece
+        buffer[: len(piece)] = piece
+        self.given += len(piece)
+        return len(piece)
+
+
+@pytest.fixture
+def standard_input(monkeypatch):
+    def standard_input(*pieces):
+        source = Source(pieces)
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(source)))
+        return source
+
+    return standard_input
+
+
+def ones(count):
+    return "1\n" * count
+
+
+# ---------------------------------------------------------------------- what it says
+
+
+def test_a_mean_with_its_promise(run, file):
+    values = np.random.default_rng(1).random(40_000) < 0.35
+    path = file("".join(f"{value:d}\n" for value in values))
+    code, out, err = run(path, "--rule", "dp-exp-nas", "--epsilon", "1", "--alpha", "0.1", "--beta", "0.05", *UNIT)
+    first, promise, private, again = out.splitlines()
+    assert (code, err) == (0, "")
+    assert first.startswith("mean 0.3")
+    assert promise == (
+        "It is within 10% of the true mean with probability 0.95, if the samples are independent draws. "
+        "dp-exp-nas needed 8,192 samples."
+    )
+    assert private == f"Private, epsilon = 1 for each sample: {discreet.DPExponentialNAS.privacy_reason}."
+    assert again == "Another run on the same people spends epsilon again."
+
+
+@pytest.mark.parametrize("rule", sorted(discreet.RULES))
+def test_every_rule_keeps_its_promise(run, file, rule):
+    low = 0 if rule in examples.ONE_SIDED else -1
+    values = 10 * np.random.default_rng(2).beta(2, 3, 50_000) + low  # with mean 3, or 4
+    path = file("".join(f"{value:.6f}\n" for value in values))
+    private = ["--epsilon", "2"] if rule.startswith("dp-") else []
+    line = [path, "--rule", rule, *private, "--alpha", "0.5", "--beta", "1e-9", "--low", low, "--high", low + 10]
+    code, out, _ = run(*line, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["estimate"] == pytest.approx(low + 4, rel=0.5)
+    assert found["samples"] < 50_000
+    assert ("Not private: no noise is added." in run(*line)[1]) == (not private)
+
+
+def test_json(run, file):
+    path = file(ones(5000))
+    code, out, err = run(path, *PRIVATE[:-4], "--radius", "1", "--json")
+    found = json.loads(out)
+    assert (code, err) == (0, "")
+    assert abs(found.pop("estimate") - 1) < 0.5
+    assert found.pop("samples") in (256, 512, 1024, 2048)
+    assert found == {
+        "rule": "dp-exp-nas", "low": -1.0, "high": 1.0, "reached": True, "alpha": 0.5, "beta": 1e-6, "epsilon": 1.0,
+        "reason": "the rule halted", "simulated": False, "epsilon_spent": 1.0, "clip": False, "next_decision": None,
+    }  # fmt: skip
+    assert json.loads(run(path, *NAS, "--json")[1])["epsilon"] is None
+
+
+def test_the_noise_is_real(run, file):
+    path = file(ones(5000))
+    estimates = {json.loads(run(path, *PRIVATE, "--json")[1])["estimate"] for _ in range(3)}
+    assert len(estimates) == 3
+    assert 1.0 not in estimates
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        ("", PRIVATE, "no mean: 0 samples read, then the data ended, and dp-exp-nas needs more: it decides next at 2."),
+        ("head\n", PRIVATE, "no mean: 0 samples read, "),
+        ("0\n" * 100, PRIVATE, "no mean: 100 samples read, then the data ended, and dp-exp-nas needs more: it decides "
+         "next at 128. A larger --alpha, --beta or --epsilon needs fewer; a mean near 0 needs many. "
+         "The tests so far have spent epsilon = 0.5 on these people all the same.\n"),
+        ("0\n" * 100, NAS, "100 samples read, then the data ended, and nas needs more. A larger --alpha or --beta "
+         "needs fewer; a mean near 0 needs many.\n"),
+        (ones(9000), [*PRIVATE, "--max-samples", "1e1"], "10 samples read, that is --max-samples, and dp-exp-nas"),
+        (ones(9000), [*NAS, "--max-samples", ENOUGH - 1], f"{ENOUGH - 1} samples read, that is --max-samples"),
+    ],
+)  # fmt: skip
+def test_no_mean_has_an_exit_code_of_its_own(run, file, text, more, message):
+    path = file(text)
+    code, out, err = run(path, *more)
+    assert (code, out) == (3, "")
+    assert message in err
+    code, out, err = run(path, *more, "--json")
+    found = json.loads(out)
+    assert (code, err) == (3, "")
+    assert (found["reached"], found["estimate"]) == (False, None)
+
+
+def test_nothing_is_said_to_be_spent_before_a_test(run, file):
+    assert "spent" not in run(file("1\n"), *PRIVATE)[2]
+
+
+def test_the_cap_may_be_just_enough(samples, file):
+    assert samples(file(ones(9000)), "--max-samples", ENOUGH) == ENOUGH
+
+
+def test_clip(run, refused, file):
+    path = file("-3\n" + "7\n" * 9000)
+    assert "line 1 of " in refused(path, *PRIVATE)
+    code, out, _ = run(path, *PRIVATE, "--clip")
+    assert code == 0
+    assert "the true mean of the values as moved into [0, 1] with" in out
+    assert 0.5 <= float(out.split()[1]) <= 1.5
+    assert "must hold a finite number, or true or false, got 'inf'" in refused(file("inf\n"), *PRIVATE, "--clip")
+
+
+# ---------------------------------------------------------------------- what is not accepted
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (ROUGH, "dp-bernstein is private and needs --epsilon"),
+        ([*NAS, "--epsilon", "1"], "nas is not private and takes no --epsilon, got 1; private are dp-bernstein, "),
+        ([*PRIVATE, "--rule", "nope"], f"rule must be one of {', '.join(sorted(discreet.RULES))}, got 'nope'"),
+        ([*PRIVATE, "--epsilon", "0"], "epsilon must be a number above 0"),
+        ([*PRIVATE, "--alpha", "10"], "alpha must lie strictly between 0 and 1, got 10.0"),
+        (["--epsilon", "1", "--beta", "0.1", *UNIT], "Missing option '--alpha'"),
+        (["--epsilon", "1", "--alpha", "0.1", *UNIT], "Missing option '--beta'"),
+        (PRIVATE[:-4], "give the range of the samples as --low and --high, or as --radius: it must be known without"),
+        (PRIVATE[:-2], "give the range of the samples as --low and --high, or as --radius"),
+        ([*PRIVATE, "--low", "2"], "low must be below high, got low=2.0 and high=1.0"),
+        ([*PRIVATE, "--radius", "2"], "give radius, or low and high, not both; got radius=2.0"),
+        ([*PRIVATE, "--high", "x"], "'--high': 'x' is not a number"),
+        ([*PRIVATE, "--max-samples", "1.5"], "'1.5' is not a whole number"),
+        ([*PRIVATE, "--max-samples", "0"], "max_samples must be at least 1, got 0"),
+    ],
+)  # fmt: skip
+def test_bad_use_is_explained_before_anything_is_read(refused, monkeypatch, line, message):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert message in refused("-", *line)
+
+
+def test_bad_sources(refused, tmp_path, monkeypatch, run):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert "there is no standard input to read" in refused("-", *PRIVATE)
+    assert refused(tmp_path, *PRIVATE, code=1) == f"error: {tmp_path}: Is a directory\n"
+    assert refused(tmp_path / "x", *PRIVATE, code=1) == f"error: {tmp_path / 'x'}: No such file or directory\n"
+    assert "Missing argument 'FILE'" in run(*PRIVATE)[2]
+
+
+# ---------------------------------------------------------------------- text
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        (ones(ENOUGH), None),
+        (ones(ENOUGH)[:-1], None),  # no end of the last line
+        ("clicked\n" + ones(ENOUGH), None),
+        ("clicked\n" + ones(ENOUGH), "clicked"),
+        ("\ufeff1\n" + ones(ENOUGH - 1), None),
+        ("\ufeffclicked\r\n" + "1\r\n" * ENOUGH, "clicked"),
+        ('"clicked, once"\n' + '"1"\n' * ENOUGH, "clicked, once"),
+        (" id , clicked \n" + " 0 ,  1 \n" * ENOUGH, "clicked"),
+        ('id,"note",clicked\n' + 'x,"a, ""b""\nc",  "1.0"\n' * ENOUGH, "clicked"),
+        ("True\n" + "TRUE\ntrue\n" * ENOUGH, None),
+        ("0,1\n" + "0,1\n" * ENOUGH, "1"),  # a heading may be a number, for those who say so
+    ],
+)
+def test_columns_of_text(samples, file, text, column):
+    assert samples(file(text), *(["--column", column] if column else [])) == ENOUGH
+
+
+def test_false_is_zero(run, file):
+    _, out, _ = run(file("no\n" + "false\n1\n" * 9000), *NAS)
+    assert float(out.split()[1]) == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("a,b\n1,1\n", None, "--column must name one of the 2 columns of {path}: 'a', 'b'"),
+        ("a,b\n1,1\n", "c", "--column must name one column of {path}, got 'c'; it has 'a', 'b'"),
+        ("a,b,a\n1,1,1\n", "a", "got 'a'; it has more than one"),
+        ("\n1\n", "a", "got 'a'; it has none"),
+        ("1\n\n1\n", None, "line 2 of {path} must hold a finite number, or true or false, got ''; give it a value"),
+        ("\n1\n", None, "line 1 of {path} must hold a finite number, or true or false, got ''"),
+        ("NA\n1\n", None, "line 1 of {path} must hold a finite number, or true or false, got 'NA'"),
+        ("nan\n1\n", None, "line 1 of {path} must hold a finite number, or true or false, got 'nan'"),
+        ("a\nx y\n1\n", None, "line 2 of {path} must hold a finite number, or true or false, got 'x y'"),
+        ("a\n1\n-inf\n", None, "line 3 of {path} must hold a finite number, or true or false, got '-inf'"),
+        ("a\n1e999\n", None, "line 2 of {path} must hold a finite number, or true or false, got '1e999'"),
+        ('a,b\n1,"x\ny"\n,z\n', "a", "line 4 of {path} must hold a finite number, or true or false, got ''"),
+        ("a\n1\n1.5\n", None, "line 3 of {path} must lie in [0, 1], got '1.5'; declare a range that holds whatever"),
+        ("a\n0,5\n", None, "line 2 of {path} must have as many cells as the first line, 1, got 2"),
+        ("a,b\n1\n", "a", "line 2 of {path} must have as many cells as the first line, 2, got 1"),
+        (b"a\n1\n\xff\n", None, "line 3 of {path} must be text in UTF-8"),
+        (b"1\r1\r1\r", None, "line 1 of {path} must be a row of CSV: new-line character seen"),
+        ('a\n"' + "1\n" * 100_000, None, "of {path} must be a row of CSV: field larger than field limit"),
+        (b"\0" * (1 << 21), None, "{path} must be a table of text or a Parquet file, got a line without an end"),
+    ],
+)  # fmt: skip
+def test_bad_text_is_refused_with_its_line(refused, file, text, column, message):
+    path = file(text)
+    assert message.format(path=repr(str(path))) in refused(path, *NAS, *(["--column", column] if column else []))
+
+
+def test_what_was_spent_before_a_bad_cell_is_said(refused, file):
+    assert refused(file("0\n" * 5 + "x\n"), *PRIVATE).endswith(
+        "quotes the data, and is not private. The tests so far have spent epsilon = 0.5 on these people all the same.\n"
+    )
+    assert refused(file("0\nx\n"), *PRIVATE).endswith("and is not private.\n")
+
+
+# ---------------------------------------------------------------------- no more is read than needed
+
+
+@pytest.mark.parametrize("bad", [b"x\n", b"\n1\n", b"1.5\n", b"1,1\n", b"\xff\n", b'"'])
+def test_a_bad_line_counts_only_if_the_rule_comes_to_it(samples, refused, file, bad):
+    good = ones(ENOUGH).encode()
+    assert samples(file(good + bad)) == ENOUGH
+    assert f"line {ENOUGH} of" in refused(file(good[2:] + bad), *NAS)
+
+
+def test_a_file_is_not_read_to_its_end(samples, standard_input):
+    source = standard_input(*[ones(1000).encode()] * 1000)
+    assert samples("-") == ENOUGH
+    assert source.given == 2000 * -(-ENOUGH // 1000)
+
+
+def test_arrays_stay_small(file):
+    path = file(ones(200_000))
+    sizes = [array.size for array in streams.read_numbers(str(path))]
+    assert sum(sizes) == 200_000
+    assert max(sizes) <= streams.BLOCK / 2
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_the_cuts_of_a_pipe_do_not_matter(standard_input, size):
+    text = ('note,value\n"é\n""x""",0.25\r\n' + "y,0.5\n" * 300).encode()
+    standard_input(*(text[start : start + size] for start in range(0, len(text), size)))
+    numbers = np.concatenate(list(streams.read_numbers("-", "value")))
+    assert numbers.tolist() == [0.25, *[0.5] * 300]
+
+
+def test_an_interrupt_says_what_was_spent(run, standard_input):
+    standard_input(b"0\n0\n0\n", KeyboardInterrupt)
+    code, out, err = run("-", *PRIVATE)
+    assert (code, out) == (130, "")
+    assert err.startswith("interrupted; no mean after 3 samples. The tests so far have spent epsilon = 0.5 on these ")
+
+
+# ---------------------------------------------------------------------- pipes
+
+
+def test_a_pipe():
+    done = subprocess.run(
+        [*COMMAND, "-", *NAS, "--json"], input=ones(100_000), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert json.loads(done.stdout)["samples"] == ENOUGH
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "count"), [(NAS, ENOUGH), (["--epsilon", "1", *ROUGH], 4096)], ids=["nas", "dp-exp-nas"]
+)
+def test_a_slow_pipe_is_not_waited_for(rule, count):
+    """The command ends with the row that the rule needs, while the pipe is still open."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, "-", *rule, "--json"], bufsize=0, **pipes) as process:
+        process.stdin.write(ones(count - 1).encode())
+        if rule is NAS:  # the row that is missing
+            process.stdin.write(b"1")
+            process.stdin.write(b"\n")
+        process.wait(60)
+        found = json.loads(process.stdout.read())
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+    assert found["samples"] == ENOUGH if rule is NAS else found["samples"] < count
+
+
+@pytest.mark.skipif(not shutil.which("yes"), reason="needs a shell")
+def test_a_writer_that_we_leave_is_not_our_trouble():
+    line = f"yes 1 | {shlex.join([*COMMAND, '-', *PRIVATE])}"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith("mean ")
+    assert done.stderr == ""
+
+
+# ---------------------------------------------------------------------- Parquet
+
+
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint64", "float32", "float64"])
+def test_types_of_parquet(samples, table, kind):
+    assert samples(table(clicked=np.ones(9000, dtype=kind))) == ENOUGH
+    assert samples(table("two.pq", note=["x"] * 9000, clicked=np.ones(9000, dtype=kind)), "--column", "clicked")
+
+
+def test_parquet_is_known_by_its_first_bytes(samples, refused, table, monkeypatch):
+    path = table("data", a=np.ones(9000))
+    assert samples(path) == ENOUGH
+    with path.open("rb") as file:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=file))
+        assert samples("-") == ENOUGH
+    ours, theirs = os.pipe()
+    os.write(theirs, b"PAR1....")
+    with open(ours, "rb") as pipe:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=pipe))
+        assert "a Parquet file must be given by its name, got it through a pipe" in refused("-", *NAS)
+    os.close(theirs)
+
+
+def test_bad_parquet_is_refused_with_its_row(samples, refused, table, file):
+    for bad, message in (
+        (None, "must hold a finite number, or true or false, got "),
+        (np.inf, "must hold a finite number, or true or false, got inf"),
+        (1.5, "must lie in [0, 1], got 1.5"),
+    ):
+        column = [1.0] * ENOUGH + [bad]
+        assert samples(table(a=column)) == ENOUGH
+        assert f"row {ENOUGH} of '{table(a=column[1:])}' {message}" in refused(table(a=column[1:]), *NAS)
+    assert "row 9001 of" in refused(table(a=[0.0] * 9000 + [2.0]), *NAS)
+    assert "row 2 of" in refused(table(a=[True, None]), *NAS)
+    assert "--column must name one of the 2 columns of" in refused(table(a=[1], b=[1]), *NAS)
+    assert "got 'c'; it has 'a', 'b'" in refused(table(a=[1], b=[1]), *NAS, "--column", "c")
+    assert "column 'a' of" in refused(table(a=["1"]), *NAS)
+    assert "must be a Parquet file" in refused(file("a\n1\n", "text.parquet"), *NAS)
+
+
+def test_a_short_parquet_is_not_enough(run, table):
+    code, _, err = run(table(a=np.zeros(10_000)), *NAS)
+    assert code == 3
+    assert "10,000 samples read" in err
+
+
+def test_parquet_without_pyarrow(refused, table, monkeypatch):
+    path = table(a=[1.0])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert refused(path, *NAS, code=1) == "error: pyarrow is not installed: pip install 'discreet[lab]'\n"
+
+
+# ---------------------------------------------------------------------- help
+
+
+def test_help_says_what_one_must_know(run):
+    code, out, _ = run("--help")
+    said = " ".join(out.split())
+    assert code == 0
+    for words in ("random order", "known without looking at the data", "event level", "The exit code is 3"):
+        assert words in said
+    assert "discreet stop" in out.split("Examples:")[1]
+
+
+def test_rules_complete():
+    line = "discreet stop --rule dp-"
+    asked = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "3"}
+    done = subprocess.run(
+        COMMAND[:-1], env={**os.environ, **asked}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert sorted(done.stdout.split()) == sorted(name for name in discreet.RULES if name.startswith("dp-"))
+
+
+def test_blank_lines_may_end_a_file_and_nothing_may_follow_them(file, run, samples):
+    assert samples(file("1\n" * ENOUGH + "\n\n")) == ENOUGH
+    code, _, err = run(file("1\n0\n\n\n"), *NAS)
+    assert code == 3
+    assert "2 samples read" in err
+
+
+def test_what_looks_like_data_is_not_taken_as_a_heading_silently(file, run):
+    path = file("O.5\n" + "1\n" * ENOUGH)
+    code, _, err = run(path, *NAS)
+    assert code == 0
+    assert "hint: 'O.5', the first line" in err
+    code, _, err = run(path, *NAS, "--no-header")
+    assert code == 2
+    assert "line 1" in err
+    assert "not private" in err
+
+
+def test_a_file_with_other_separators_is_recognised(file, refused):
+    assert "separate its columns by commas" in refused(file("id;clicked\n1;0\n"), *NAS)
+    assert "must be separated by commas" in refused(file("id;clicked\n1;0\n"), *NAS, "--column", "clicked")
+
+
+def test_the_default_rule_follows_the_variance_and_spends_epsilon_once(file, run):
+    clicks = "".join(f"{int(x)}\n" for x in np.random.default_rng(1).random(50_000) < 0.03)
+    code, out, _ = run(file(clicks), "--epsilon", "1", *ROUGH, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["rule"], found["epsilon_spent"]) == ("dp-bernstein", pytest.approx(1.0))
+    assert found["estimate"] == pytest.approx(0.03, rel=0.5)
+    code, out, _ = run(file("1\n0\n1\n"), "--epsilon", "1", *ROUGH, "--json")
+    found = json.loads(out)
+    ends = discreet.DPBernstein(epsilon=1, alpha=0.5, beta=1e-6, low=0, high=1)._ends
+    assert (code, found["epsilon_spent"], found["next_decision"]) == (3, 0.0, ends[1])
+
+
+def test_json_says_what_was_spent_and_when_it_decides_next(file, run):
+    code, out, _ = run(file("1\n0\n1\n"), *PRIVATE, "--json")
+    found = json.loads(out)
+    assert code == 3
+    assert (found["epsilon"], found["epsilon_spent"], found["next_decision"], found["clip"]) == (1.0, 0.5, 4, False)

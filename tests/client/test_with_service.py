@@ -1,0 +1,257 @@
+"""The clients and the real service, over real HTTP, from a draft to the winner."""
+
+import asyncio
+import random
+import threading
+import time
+
+import httpx
+import polars as pl
+import pytest
+
+from discreet import ArgumentError, AsyncClient, Client, ServiceError, UnreachableError
+from discreet.logs import Columns
+from tests._tools.live_service import running
+
+RATES = {"blue": 0.1, "green": 0.9}
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("service") / "discreet.db") as service:
+        yield service
+
+
+@pytest.fixture
+def client(live):
+    with Client(live.address, live.key, delay=0.05) as made:
+        yield made
+
+
+def prepare(client, name, **more):
+    client.create_population(name, 10)
+    client.create(name, epsilon=2, arms=list(RATES), window=0.3, population=name, **more)
+    client.experiment(name).start()
+    return client.experiment(name)
+
+
+def test_from_a_draft_to_the_winner(client):
+    experiment = prepare(client, "sync")
+    shoppers = random.Random(1)
+    for visit in range(100_000):
+        with experiment.trial(f"shopper-{visit}") as trial:
+            if shoppers.random() < RATES[trial.arm]:
+                trial.reward = 1
+            if not trial.assignment.learn and experiment.view().settled:
+                break
+    view = experiment.wait_until_settled(timeout=20, every=0.05)
+    assert (view.settled, view.best) == (True, "green")
+    releases = {release.arm: release.mean for release in experiment.releases()}
+    assert all(abs(releases[arm] - rate) < 0.3 for arm, rate in RATES.items())
+    ledger = client.ledger("sync")
+    assert ledger.intact
+    assert [entry.kind for entry in ledger.entries][:2] == ["budget", "reserve"]
+    assert client.lost == 0
+
+
+def test_the_same_with_await(live, client):
+    prepare(client, "async")
+
+    async def play():
+        async with AsyncClient(live.address, live.key, delay=0.05) as awaiting:
+            experiment = awaiting.experiment("async", fallback="blue")
+            shoppers = random.Random(1)
+
+            async def visit(number):
+                async with experiment.trial(f"shopper-{number}") as trial:
+                    trial.reward = shoppers.random() < RATES[trial.arm]
+
+            for start in range(0, 100_000, 50):
+                await asyncio.gather(*(visit(start + i) for i in range(50)))
+                if (await experiment.view()).settled:
+                    break
+            return await experiment.wait_until_settled(timeout=20, every=0.05)
+
+    view = asyncio.run(play())
+    assert (view.settled, view.best) == (True, "green")
+
+
+def test_asking_again_gives_the_same_and_the_first_reward_stands(client):
+    experiment = prepare(client, "sticky")
+    one, two = experiment.assign("ann"), experiment.assign(["ann", "bob"])
+    assert one == two[0]
+    assert two[0] != two[1]
+    assert experiment.report(one, 1)
+    assert client.flush()
+    assert experiment.report(one, 0)  # it is the service that says no
+    assert client.flush()
+
+
+def test_errors_are_the_services_own_words(live, client):
+    with pytest.raises(ServiceError, match="not found: there is no experiment") as error:
+        client.experiment("nothing-like-that").view()
+    assert (error.value.status, error.value.kind) == (404, "urn:discreet:not-found")
+    with pytest.raises(ServiceError, match="at least two names") as error:
+        client.create("lonely", epsilon=1, arms=["a"])
+    assert (error.value.status, error.value.field) == (422, "arms")
+    with Client(live.address, "wrong") as stranger, pytest.raises(ServiceError) as error:
+        stranger.experiments()
+    assert error.value.status == 401
+    assert stranger.experiment("x", fallback="a").assign("ann").arm == "a"
+
+
+def test_a_page_key_assigns_and_reports_and_sees_nothing(live, client):
+    prepare(client, "paged")
+    made = client.create_key("page", ["assign", "report"], experiment="paged")
+    with Client(live.address, made.key) as page:
+        experiment = page.experiment("paged", default_reward=0.0)
+        with experiment.trial("ann") as trial:
+            trial.reward = 1
+        with pytest.raises(ServiceError) as error:
+            experiment.view()
+        assert error.value.status == 403
+        with pytest.raises(ServiceError, match="default_reward"), page.experiment("paged").trial("bob"):
+            pass
+    assert client.revoke_key(made.about.id).revoked_at is not None
+    made_keys = client.keys()
+    assert {key.name for key in made_keys} >= {"page"}
+    assert {one.name for one in client.algorithms()} > {"dp-se-sharp-person"}
+    assert client.planner(arms=4, epsilon=1, gap=0.05, per_hour=1000).total > 1000
+    assert client.set_budget("paged", 12).budget == "12"
+    assert "paged" in {one.name for one in client.populations()}
+    assert "paged" in {one.name for one in client.experiments()}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_epochs_from_a_log(client, engine, tmp_path):
+    experiment = prepare(client, f"log-{engine}", source="totals")
+    rows, epoch, until, clock, shoppers = [], 1, None, 0, random.Random(2)
+    while not experiment.view().settled:
+        with pytest.raises(ArgumentError, match="are missing"):
+            experiment.close_from_log(frame(rows), epoch=epoch, after=until, engine=engine)
+        for arm, pulls in experiment.plan().pulls.items():
+            for _ in range(pulls):
+                clock += 1
+                clicked = shoppers.random() < RATES[arm]
+                rows.append((f"a{clock}", f"u{clock}", arm, clock, 1.0 if clicked else None))
+        found = experiment.close_from_log(frame(rows), epoch=epoch, after=until, engine=engine)
+        assert (found.epoch, found.until) == (epoch, clock)
+        with pytest.raises(ServiceError) as error:
+            experiment.close_with(found.message)  # an epoch is closed once
+        assert error.value.status in (404, 409)
+        until, epoch = found.until, epoch + 1
+    assert experiment.view().best == "green"
+
+
+def frame(rows):
+    kinds = {"assignment": pl.String, "unit": pl.String, "arm": pl.String, "time": pl.Int64, "reward": pl.Float64}
+    return pl.DataFrame(rows, schema=kinds, orient="row")
+
+
+def test_many_threads_at_once(live, client):
+    experiment = prepare(client, "threads")
+    arms, lock = {}, threading.Lock()
+
+    def shop(worker):
+        shoppers = random.Random(worker)
+        for visit in range(60):
+            name = f"shopper-{(worker * 30 + visit) % 120}"  # most come twice, by two threads
+            with experiment.trial(name) as trial:
+                trial.reward = shoppers.random() < RATES[trial.arm]
+            with lock:
+                assert arms.setdefault((name, trial.assignment.epoch), trial.arm) == trial.arm
+
+    threads = [threading.Thread(target=shop, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert client.flush()
+    assert client.lost == 0
+    assert len(arms) >= 120
+
+
+def test_a_service_that_is_gone(tmp_path):
+    with running(tmp_path / "discreet.db") as gone:
+        pass
+    with Client(gone.address, gone.key, patience=0.3) as client:
+        start = time.monotonic()
+        assert client.experiment("x", fallback="a").assign("ann").arm == "a"
+        assert time.monotonic() - start < 2
+        with pytest.raises(UnreachableError, match="cannot be reached"):
+            client.experiments()
+
+
+def test_a_closed_client_still_serves_the_fallback(live):
+    with Client(live.address, live.key) as client:
+        pass
+    assert client.experiment("x", fallback="a").assign("ann").arm == "a"
+    with pytest.raises(UnreachableError, match="the client is closed"):
+        client.experiments()
+
+
+def whole_epoch(experiment):
+    """A log that fills the open epoch."""
+    return [
+        (f"{arm}{i}", f"{arm}{i}", arm, i, RATES[arm])
+        for arm, pulls in experiment.plan().pulls.items()
+        for i in range(pulls)
+    ]
+
+
+@pytest.mark.parametrize("lost", ["no answer", "503"])
+def test_a_lost_answer_to_totals_is_looked_up(live, client, lost):
+    """The totals arrive and the answer does not: it shows that the epoch is closed, and nothing is used twice."""
+    name = f"lossy-{lost.replace(' ', '-')}"
+    experiment = prepare(client, name, source="totals")
+    rows = whole_epoch(experiment)
+
+    class Lossy(httpx.HTTPTransport):
+        def handle_request(self, request):
+            response = super().handle_request(request)
+            if request.url.path.endswith("/totals"):
+                response.read()
+                if lost == "503":  # what the service says where it does not know whether it has committed
+                    return httpx.Response(503)
+                raise httpx.ReadTimeout("lost")
+            return response
+
+    with Client(live.address, live.key, transport=Lossy()) as unlucky:
+        found = unlucky.experiment(name).close_from_log(frame(rows))
+    assert found.epoch == 1
+    assert experiment.epochs()[0].state == "closed"
+    if not experiment.view().settled:
+        with pytest.raises(ArgumentError, match="epoch must be the open one, 2"):
+            experiment.close_from_log(frame(rows))
+
+
+def test_totals_that_did_not_arrive_say_where_to_go_on(live, client):
+    experiment = prepare(client, "refused", source="totals")
+    rows = whole_epoch(experiment)
+
+    class Refusing(httpx.HTTPTransport):
+        def handle_request(self, request):
+            if request.url.path.endswith("/totals"):
+                return httpx.Response(503)
+            return super().handle_request(request)
+
+    with Client(live.address, live.key, transport=Refusing()) as unlucky, pytest.raises(ServiceError) as error:
+        unlucky.experiment("refused").close_from_log(frame(rows))
+    assert f"epoch 1 would have used the log until {max(row[3] for row in rows)!r}" in error.value.__notes__[0]
+    assert experiment.epochs()[0].state == "open"
+    assert experiment.close_from_log(frame(rows)).epoch == 1
+
+
+def test_a_mean_from_a_log_without_arms(client):
+    client.create_population("mean", 10)
+    options = {"alpha": 0.5, "beta": 0.1}
+    client.create("mean", epsilon=2, rule="dp-nas-released", options=options, source="totals", population="mean")
+    mean, epoch, until, people = client.experiment("mean"), 1, None, []
+    mean.start()
+    while not mean.view().settled and epoch < 30:
+        (needed,) = mean.plan().pulls.values()
+        people += [(f"a{i}", f"u{i}", i, 0.5) for i in range(len(people), len(people) + needed)]
+        table = pl.DataFrame(people, schema=["assignment", "unit", "time", "reward"], orient="row")
+        found = mean.close_from_log(table, epoch=epoch, after=until, columns=Columns(arm=None))
+        epoch, until = found.epoch + 1, found.until
+    assert mean.view().estimate == pytest.approx(0.5, rel=0.5)

@@ -1,0 +1,398 @@
+"""The ask/tell driver: tickets, rewards in any order, batches, expiry, threads."""
+
+import copy
+import math
+import pickle
+import sys
+import threading
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet
+from discreet import ArgumentError, Bandit, FinishedError, PrivacyError, SimulatedNoise, TicketError, Told, WaitingError
+from discreet.testing import ScriptedNoise
+from tests._tools import examples
+
+
+def dp_se(arms=("A", "B"), horizon=10_000, noise=None, **options):
+    noise = noise or ScriptedNoise([])
+    return discreet.DPSuccessiveElimination(list(arms), epsilon=1.0, horizon=horizon, noise=noise, **options)
+
+
+def released(bandit):
+    return {entry.arms[0]: entry.units for entry in bandit.policy.ledger}
+
+
+def pay(ticket):
+    return 1.0 if ticket.arm == "A" else 0.25
+
+
+def test_an_epoch_is_dealt_as_planned_and_closes_by_itself(width):
+    bandit = Bandit(dp_se())
+    planned = bandit.policy.plan().pulls
+    tickets = bandit.ask(sum(planned.values()))
+    assert Counter(ticket.arm for ticket in tickets) == planned
+    for ticket in tickets[:-1]:
+        assert bandit.tell(ticket, pay(ticket)) is Told.COUNTED
+        assert bandit.policy.ledger == ()
+    bandit.tell(tickets[-1], pay(tickets[-1]))
+    assert released(bandit) == {"A": planned["A"] * width, "B": planned["B"] * width // 4}
+
+
+def test_arms_come_in_randomly_permuted_blocks():
+    bandit = Bandit(dp_se("ABC"))
+    arms = [ticket.arm for ticket in bandit.ask(3000)]
+    blocks = [tuple(arms[i : i + 3]) for i in range(0, 3000, 3)]
+    assert all(sorted(block) == ["A", "B", "C"] for block in blocks)
+    counts = Counter(blocks)
+    assert len(counts) == 6
+    assert min(counts.values()) > 100  # about 167 each
+
+
+@given(st.integers(0, 10**6), st.integers(1, 7))
+@settings(max_examples=20)
+def test_order_batches_and_repeats_do_not_matter(seed, size):
+    random = Random(seed)
+    bandit = Bandit(dp_se())
+    n = bandit.policy.plan().size
+    tickets = bandit.ask(n)
+    shuffled = list(tickets)
+    random.shuffle(shuffled)
+    shuffled += random.sample(tickets, 50)
+    place = 0
+    while place < len(shuffled):
+        batch = shuffled[place : place + size]
+        if size == 1:
+            bandit.tell(batch[0].id, pay(batch[0]))
+        else:
+            bandit.tell(batch, [pay(ticket) for ticket in batch])
+        place += size
+    assert released(bandit) == {"A": n // 2 * 2**20, "B": n // 2 * 2**18}
+
+
+def test_the_first_reward_stands():
+    bandit = Bandit(dp_se())
+    ticket = bandit.ask()
+    assert bandit.tell(ticket, 1.0) is Told.COUNTED
+    assert bandit.tell(ticket, 0.0) is Told.DUPLICATE
+    assert sum(bandit._sums) == 2**20
+
+
+def test_ask_n_gives_fewer_at_the_end_of_an_epoch_and_then_refuses():
+    bandit = Bandit(dp_se())
+    size = bandit.policy.plan().size
+    assert len(bandit.ask(10**6)) == size
+    with pytest.raises(WaitingError, match=rf"all {size} pulls of epoch 1 .* {size} rewards are missing"):
+        bandit.ask()
+
+
+def test_serving_while_waiting_hands_out_pulls_that_do_not_count():
+    bandit = Bandit(dp_se(), waiting="serve")
+    planned = bandit.policy.plan().size
+    tickets = bandit.ask(planned + 500)
+    assert len(tickets) == planned + 500
+    extra = tickets[planned:]
+    assert {ticket.arm for ticket in extra} == {"A", "B"}
+    assert bandit.tell(extra, np.ones(500)) == [Told.UNUSED] * 500
+    assert bandit.outstanding == planned
+    bandit.tell(tickets[:planned], np.zeros(planned))
+    assert set(released(bandit).values()) == {0}
+    assert bandit.tell(extra[0], 1.0) is Told.LATE
+
+
+def test_rewards_that_never_come_take_the_declared_default(width):
+    bandit = Bandit(dp_se(), default_reward=0.5)
+    tickets = bandit.ask(bandit.policy.plan().size)
+    bandit.tell(tickets[:100], np.ones(100))
+    assert bandit.expire(tickets[100]) == 1
+    assert bandit.tell(tickets[100], 1.0) is Told.DUPLICATE
+    assert bandit.expire() == len(tickets) - 101
+    ones = Counter(ticket.arm for ticket in tickets[:100])
+    count = len(tickets) // 2
+    assert released(bandit) == {arm: ones[arm] * width + (count - ones[arm]) * width // 2 for arm in ("A", "B")}
+    assert bandit.tell(tickets[5], 1.0) is Told.LATE
+    assert bandit.expire(tickets[5]) == 0
+
+
+def test_expiring_needs_a_declared_default():
+    bandit = Bandit(dp_se())
+    bandit.ask()
+    with pytest.raises(ArgumentError, match="default_reward must be declared"):
+        bandit.expire()
+    with pytest.raises(ArgumentError, match="reward must lie in"):
+        Bandit(dp_se(), default_reward=2.0)
+
+
+def test_the_horizon_ends_asking():
+    bandit = Bandit(dp_se(horizon=5000))
+    for _ in range(5000):
+        ticket = bandit.ask()
+        bandit.tell(ticket, pay(ticket))
+    assert bandit.finished
+    assert sum(bandit.pulls.values()) == 5000
+    with pytest.raises(FinishedError, match="nothing left to ask after 5000 pulls; best arm: 'A'"):
+        bandit.ask()
+    assert bandit.best_arm == "A"
+
+
+def test_once_settled_rewards_are_not_kept():
+    bandit = Bandit(dp_se())
+    tickets = bandit.ask(bandit.policy.plan().size)
+    bandit.tell(tickets, [pay(ticket) for ticket in tickets])
+    assert bandit.policy.settled
+    later = bandit.ask(10)
+    assert {ticket.arm for ticket in later} == {"A"}
+    assert bandit.tell(later, np.ones(10)) == [Told.UNUSED] * 10
+    assert sum(bandit._sums) == 0
+    assert bandit.tell(tickets[0], 1.0) is Told.LATE
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -0.1, 1.1, "1", None, 1j, [1.0]])
+def test_a_bad_reward_changes_nothing(bad):
+    bandit = Bandit(dp_se(noise=SimulatedNoise(0)))
+    ticket = bandit.ask()
+    before = bandit._dump()
+    with pytest.raises(ArgumentError, match="reward"):
+        bandit.tell(ticket, bad)
+    assert bandit._dump() == before
+    assert bandit.tell(ticket, 1.0) is Told.COUNTED
+
+
+def test_a_batch_is_all_or_nothing():
+    bandit = Bandit(dp_se(noise=SimulatedNoise(0)))
+    tickets = bandit.ask(3)
+    stranger = Bandit(dp_se()).ask()
+    before = bandit._dump()
+    for batch, rewards in (
+        (tickets, [1.0, 1.0, math.nan]),
+        (tickets, [1.0, 1.0]),
+        (tickets, [1.0, 1.0, 5.0]),
+        ([*tickets[:2], stranger], [1.0, 1.0, 1.0]),
+    ):
+        with pytest.raises(discreet.DiscreetError):
+            bandit.tell(batch, rewards)
+        assert bandit._dump() == before
+    assert bandit.tell(tickets, np.array([1, 0, 1], dtype=np.int8)) == [Told.COUNTED] * 3
+
+
+def test_clip_is_an_option(width):
+    bandit = Bandit(dp_se(), clip=True)
+    bandit.tell(bandit.ask(), 7.0)
+    bandit.tell(bandit.ask(), -7.0)
+    assert sum(bandit._sums) == width
+
+
+def test_unknown_and_foreign_tickets_are_refused():
+    bandit, other = Bandit(dp_se()), Bandit(dp_se())
+    ticket, foreign = bandit.ask(), other.ask()
+    for stranger in (foreign, foreign.id, "nonsense", f"{bandit._owner}-x", f"{bandit._owner}--1"):
+        with pytest.raises(TicketError, match=r"not issued by this bandit|unknown"):
+            bandit.tell(stranger, 1.0)
+    with pytest.raises(TicketError, match="unknown: this bandit has 1 tickets"):
+        bandit.tell(ticket._replace(number=5), 1.0)
+    for nothing in (7, None, object()):
+        with pytest.raises(TicketError, match="must be a Ticket"):
+            bandit.tell(nothing, 1.0)
+    assert bandit.outstanding == 1
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, math.nan, "3"])
+def test_ask_takes_a_positive_whole_number(n):
+    with pytest.raises(ArgumentError, match="n must be"):
+        Bandit(dp_se()).ask(n)
+
+
+def test_a_policy_has_one_driver():
+    policy = dp_se()
+    Bandit(policy)
+    with pytest.raises(PrivacyError, match="already has a driver"):
+        Bandit(policy)
+    with pytest.raises(ArgumentError, match="policy must be"):
+        Bandit("dp-se")
+
+
+def test_a_private_bandit_is_not_copied_or_pickled():
+    bandit = Bandit(discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000))
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(PrivacyError):
+            attempt(bandit)
+
+
+def test_repr_shows_no_total():
+    bandit = Bandit(discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10**4))
+    bandit.tell(bandit.ask(50), np.full(50, 0.123))
+    assert all(str(total) not in repr(bandit) for total in (*bandit._sums, sum(bandit._sums)))
+    assert "outstanding=0" in repr(bandit)
+
+
+def test_a_horizon_too_short_to_learn_anything_is_pointed_out():
+    with pytest.warns(UserWarning, match="will learn nothing: its first epoch does not fit into the horizon"):
+        Bandit(dp_se(horizon=1000))
+
+
+def test_what_to_do_about_missing_rewards_depends_on_what_was_declared():
+    for options, remedy in (
+        ({}, "declare a default_reward"),
+        ({"default_reward": 0.0}, "open_tickets\\), expire them"),
+    ):
+        bandit = Bandit(dp_se(), **options)
+        bandit.ask(10**6)
+        with pytest.raises(WaitingError, match=remedy):
+            bandit.ask()
+    with pytest.raises(AttributeError):
+        bandit.default_reward = 1.0
+
+
+def test_a_ticket_from_the_network_is_only_a_name():
+    bandit = Bandit(dp_se())
+    bandit.ask()
+    for nonsense in (f"{bandit._owner}-" + "9" * 5000, f"{bandit._owner}-٣", "-", ""):
+        with pytest.raises(TicketError):
+            bandit.tell(nonsense, 1.0)
+    ticket = bandit.ask()
+    for number in ("0", 0.5, None):
+        with pytest.raises(TicketError):
+            bandit.tell(ticket._replace(number=number), 1.0)
+    with pytest.raises(TicketError):
+        Bandit(dp_se(), default_reward=0.0).expire(5)
+
+
+def test_very_many_arms():
+    bandit = Bandit(dp_se(range(70_000), horizon=10**9))
+    tickets = bandit.ask(70_000)
+    assert len({ticket.arm for ticket in tickets}) == 70_000
+    assert bandit.tell(tickets[-1], 1.0) is Told.COUNTED
+
+
+def test_reading_the_policy_in_another_thread_disturbs_nothing():
+    policy = discreet.ModifiedDPSuccessiveElimination(
+        ["A", "B", "C"], epsilon=5.0, horizon=10**6, noise=SimulatedNoise(1)
+    )
+    bandit = Bandit(policy)
+    done, errors = threading.Event(), []
+
+    def watch():
+        try:
+            while not done.is_set():
+                assert policy.finished in (True, False)
+                assert policy.plan() is None or policy.plan().size > 0
+                repr(bandit), bandit.pulls, bandit.ledger
+        except Exception as error:
+            errors.append(error)
+
+    watcher = threading.Thread(target=watch)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        watcher.start()
+        for _ in range(3000):
+            ticket = bandit.ask()
+            bandit.tell(ticket, 0.5)
+    finally:
+        done.set()
+        watcher.join()
+        sys.setswitchinterval(interval)
+    assert not errors
+    assert sum(bandit.pulls.values()) == 3000
+
+
+def test_step_by_step_policies_give_one_ticket_at_a_time():
+    bandit = Bandit(discreet.UCB(["A", "B"], horizon=100))
+    (ticket,) = bandit.ask(10)
+    with pytest.raises(WaitingError):
+        bandit.ask()
+    bandit.tell(ticket, 1.0)
+    assert bandit.ask().arm != ticket.arm
+
+
+def test_many_threads_lose_and_double_nothing():
+    bandit = Bandit(dp_se(horizon=10**6))
+    size = bandit.policy.plan().size
+    seen, errors = [], []
+
+    def work():
+        try:
+            while True:
+                tickets = bandit.ask(7)
+                seen.extend(tickets)
+                for ticket in tickets:
+                    bandit.tell(ticket, pay(ticket))
+                    bandit.tell(ticket, 0.0)
+                if bandit.policy.epoch:
+                    return
+        except WaitingError:
+            return  # the others hold the epoch's last tickets
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert len({ticket.number for ticket in seen}) == len(seen)
+    assert released(bandit) == {"A": size // 2 * 2**20, "B": size // 2 * 2**18}
+
+
+@pytest.mark.parametrize("name", ["adap-ucb", "dp-se"])
+def test_sixty_four_threads_lose_and_double_nothing_over_many_epochs(name, tmp_path):
+    """What the policy gets for an epoch is the sum of what was counted in it; no ticket is dealt or counted twice."""
+    policy = examples.policy(name, epsilon=20.0)
+    bandit, given, lock = Bandit(policy), {}, threading.Lock()
+    bandit.save(tmp_path / "state.json")
+    honest, dealt, counted, errors = policy._close_epoch, Counter(), Counter(), []
+
+    def close(totals):
+        given[policy.epoch + 1] = totals
+        return honest(totals)
+
+    policy._close_epoch = close
+    start = threading.Barrier(64)
+
+    def work(random):
+        try:
+            start.wait()
+            for _ in range(30):
+                try:
+                    tickets = bandit.ask(random.choice([1, 3, 200]))
+                except WaitingError:  # the others hold the epoch's last tickets
+                    continue
+                rewards = [random.choice([0.0, 0.25, 1.0]) for _ in tickets]
+                batch = random.random() < 0.5
+                told = bandit.tell(tickets, rewards) if batch else list(map(bandit.tell, tickets, rewards))
+                again = bandit.tell(tickets[0].id, 1.0)
+                with lock:
+                    dealt.update(ticket.number for ticket in tickets)
+                    assert again in (Told.DUPLICATE, Told.LATE)
+                    assert set(told) == {Told.COUNTED}
+                    for ticket, reward in zip(tickets, rewards, strict=True):
+                        counted[ticket.epoch, ticket.arm] += reward
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(Random(seed),)) for seed in range(64)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not errors
+    assert max(dealt.values()) == 1
+    assert sorted(dealt) == list(range(len(dealt)))
+    assert len(given) >= (5 if name == "adap-ucb" else 1)
+    width = policy.grid.width
+    for epoch, totals in given.items():
+        assert totals == {arm: counted[epoch, arm] * width for arm in totals}
+    assert dict(zip(bandit._names, bandit._sums, strict=True)) == {
+        arm: counted[policy.epoch + 1, arm] * width for arm in bandit._names
+    }

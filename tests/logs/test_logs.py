@@ -1,0 +1,401 @@
+"""Totals of an epoch from an event log: two engines and one text of SQL against a slow reference, to the last unit."""
+
+import csv
+import datetime as dt
+import math
+import sys
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from discreet import ArgumentError, Grid
+from discreet.logs import Columns, epoch_query, epoch_totals
+from discreet.service.http.messages import PlanView
+
+ENGINES = ["duckdb", "polars"]
+NAMES = ["assignment", "unit", "arm", "time", "reward"]
+ODD = 0.7312459  # a reward that nothing else looks like
+
+
+def plan_for(grid, pulls, epoch=1, learns=True):
+    return PlanView(epoch, pulls, learns, grid.low, grid.high, grid.step, grid.floor, grid.width)
+
+
+def frame(rows, time=pl.Int64):
+    kinds = [pl.String, pl.String, pl.String, time, pl.Float64]
+    return pl.DataFrame(rows, schema=dict(zip(NAMES, kinds, strict=True)), orient="row", strict=False)
+
+
+def reference(rows, grid, pulls, after=None, before=None, default=None, contribution="each-epoch"):
+    """The rules of discreet.logs, word by word: (totals, counts, until)."""
+    grouped = {}
+    for row in rows:
+        if row[0] is not None and row[3] is not None:
+            grouped.setdefault(row[0], []).append(row)
+    contributions = []
+    for assignment, events in grouped.items():
+        told = sorted((time, reward) for *_, time, reward in events if reward is not None and not math.isnan(reward))
+        units = [unit for _, unit, *_ in events if unit is not None]
+        arms = [arm for _, _, arm, *_ in events if arm is not None]
+        value = told[0][1] if told else (grid.low if default is None else default)
+        time = min(event[3] for event in events)
+        contributions.append((time, assignment, min(units, default=None), min(arms, default=None), value))
+    contributions.sort(key=lambda one: one[:2])
+
+    def inside(one):
+        return (after is None or one[0] > after) and (before is None or one[0] < before)
+
+    if contribution == "each-epoch":
+        contributions = [one for one in contributions if inside(one)]
+    if contribution is not None:
+        seen, firsts = set(), []
+        for one in contributions:
+            if one[2] is not None and one[2] not in seen:
+                seen.add(one[2])
+                firsts.append(one)
+        contributions = firsts
+    taken = {arm: [one for one in contributions if one[3] == arm and inside(one)][:n] for arm, n in pulls.items()}
+    totals = {
+        arm: sum(grid.encode(min(max(float(one[4]), grid.low), grid.high)) for one in chosen)
+        for arm, chosen in taken.items()
+    }
+    until = max((one[0] for chosen in taken.values() for one in chosen), default=None)
+    return totals, {arm: len(chosen) for arm, chosen in taken.items()}, until
+
+
+GRIDS = st.sampled_from(
+    [Grid(0.0, 1.0), Grid(-1.0, 1.0), Grid(-3.7, 11.3), Grid(0.1, 0.3), Grid(100.0, 101.0), Grid(-7.0, -6.5, bits=3)]
+)
+
+
+@st.composite
+def rewards(draw, grid):
+    """Numbers in and out of range, on the grid, and halfway between two of its points, on either side of 0."""
+    steps = st.integers(grid.floor - 3, grid.floor + grid.width + 3)
+    half = steps.map(lambda k: (k + 0.5) * grid.step)
+    near = half.flatmap(lambda x: st.sampled_from([math.nextafter(x, -math.inf), math.nextafter(x, math.inf)]))
+    inside = st.floats(grid.low, grid.high)
+    odd = st.sampled_from([None, math.nan, math.inf, -math.inf, 0.0, -0.0])
+    return draw(st.one_of(half, near, steps.map(lambda k: k * grid.step), inside, odd))
+
+
+@st.composite
+def cases(draw):
+    grid = draw(GRIDS)
+    arms = ["blue", "it's", "grün"][: draw(st.integers(1, 3))]
+    some = st.sampled_from([f"a{number}" for number in range(12)] + [None])
+    unit = st.sampled_from(["u1", "u2", "u3", "u4", "é", None])
+    row = st.tuples(some, unit, st.sampled_from([*arms, "gone", None]), st.integers(-4, 6), rewards(grid))
+    rows = draw(st.lists(row, max_size=25))
+    pulls = {arm: draw(st.integers(1, 2)) for arm in arms}
+    options = {
+        "after": draw(st.none() | st.integers(-5, 3)),
+        "before": draw(st.none() | st.integers(0, 7)),
+        "contribution": draw(st.sampled_from(["each-epoch", "once", None])),
+    }
+    default = draw(st.none() | st.floats(grid.low, grid.high))
+    return grid, rows, pulls, default, options
+
+
+@settings(max_examples=80)
+@given(cases())
+def test_both_engines_agree_with_the_reference(case):
+    grid, rows, pulls, default, options = case
+    totals, counts, until = reference(rows, grid, pulls, default=default, **options)
+    for engine in ENGINES:
+        ask = {"default_reward": default, "engine": engine, **options}
+        short = [arm for arm in pulls if counts[arm] < pulls[arm]]
+        if short:
+            with pytest.raises(ArgumentError, match=f"{pulls[short[0]] - counts[short[0]]} are missing") as error:
+                epoch_totals(frame(rows), plan_for(grid, pulls), **ask)
+            assert repr(short[0]) in str(error.value)
+        else:
+            found = epoch_totals(frame(rows), plan_for(grid, pulls), **ask)
+            assert found.message.totals == totals
+            assert found.until == until
+            assert found.message.epoch == found.epoch == 1
+
+
+@settings(max_examples=60)
+@given(GRIDS.flatmap(lambda grid: st.tuples(st.just(grid), st.lists(rewards(grid), min_size=1, max_size=200))))
+@example((Grid(0.0, 1.0), [0.5 * 2**-20, 1.5 * 2**-20, 2.5 * 2**-20]))
+@example((Grid(-1.0, 1.0), [-0.5 * 2**-19, -1.5 * 2**-19, math.nextafter(-0.5 * 2**-19, 0), -1e-300]))
+def test_every_reward_is_rounded_as_the_grid_does(case):
+    grid, values = case
+    rows = [(str(i), str(i), str(i), i, value) for i, value in enumerate(values)]
+    plan = plan_for(grid, {str(i): 1 for i in range(len(values))})
+    expected, _, _ = reference(rows, grid, plan.pulls)
+    for engine in ENGINES:
+        assert epoch_totals(frame(rows), plan, engine=engine).message.totals == expected
+
+
+# ---------------------------------------------------------------------- what epsilon rests on
+
+
+@settings(max_examples=25)
+@given(cases(), st.sampled_from(["u1", "u2", "é"]), st.data())
+def test_one_unit_moves_one_total_by_one_width_at_most(case, unit, data):
+    """Neighbouring logs: all rewards of one unit differ, also whether there are any."""
+    grid, rows, pulls, default, options = case
+    options["contribution"] = options["contribution"] or "each-epoch"
+    mine = {row[0] for row in rows if row[1] is not None}
+    mine = {one for one in mine if min(row[1] for row in rows if row[0] == one and row[1] is not None) == unit}
+    other = [(*row[:4], data.draw(rewards(grid)) if row[0] in mine else row[4]) for row in rows]
+    for engine in ENGINES:
+        found = []
+        for log in (rows, other):
+            try:
+                found.append(
+                    epoch_totals(frame(log), plan_for(grid, pulls), default_reward=default, engine=engine, **options)
+                )
+            except ArgumentError as error:
+                found.append(str(error))
+        if isinstance(found[0], str):
+            assert found[0] == found[1]  # what is missing is public
+            continue
+        assert found[0].until == found[1].until
+        moved = [abs(found[0].message.totals[arm] - found[1].message.totals[arm]) for arm in pulls]
+        assert sum(moved) <= grid.width
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 7), st.integers(0, 30)), max_size=12), max_size=5),
+    st.integers(0, 15),
+)
+def test_a_contribution_is_used_once_however_the_log_grows(batches, marked):
+    """Rows come late, twice and out of order. One assignment has a reward: all epochs together count it once."""
+    rows, until, epoch, seen = [], None, 1, 0
+    for batch in batches:
+        rows += [(f"a{a}", f"u{u}", "x", t, 1.0 if a == marked else 0.0) for a, u, t in batch]
+        for engine in ENGINES:
+            try:
+                found = epoch_totals(frame(rows), plan_for(Grid(0.0, 1.0), {"x": 2}, epoch), after=until, engine=engine)
+            except ArgumentError:
+                break
+        else:
+            until, epoch, seen = found.until, epoch + 1, seen + found.message.totals["x"]
+    assert seen in (0, 2**20)
+
+
+@pytest.fixture
+def log():
+    """Two epochs of three arms: a row for each assignment, and another for some rewards."""
+    rows = [(f"a{i:03}", f"u{i}", ["x", "y", "z"][i % 3], 10 * i, None) for i in range(60)]
+    rows += [(f"a{i:03}", None, None, 10 * i + 5, ODD * (i % 7) / 6) for i in range(60) if i % 5]
+    rows += [(f"a{i:03}", None, None, 10 * i + 4, math.nan if i % 4 else math.inf) for i in range(1, 60, 3)]
+    return rows
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_epochs_follow_each_other_without_using_anything_twice(engine, log):
+    grid, pulls = Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8}
+    first = epoch_totals(frame(log), plan_for(grid, pulls), engine=engine)
+    later = epoch_totals(frame(log), plan_for(grid, pulls, 2), after=first.until, engine=engine)
+    both = epoch_totals(frame(log), plan_for(grid, dict.fromkeys(pulls, 16)), engine=engine)
+    assert first.until == 230
+    assert {arm: first.message.totals[arm] + later.message.totals[arm] for arm in pulls} == both.message.totals
+    with pytest.raises(ArgumentError, match=r"arm 'x' has 4 of the 8 contributions that epoch 3 needs: 4 are missing"):
+        epoch_totals(frame(log), plan_for(grid, pulls, 3), after=later.until, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_late_reward_of_a_used_assignment_is_not_a_new_contribution(engine, log):
+    grid, pulls = Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8}
+    first = epoch_totals(frame(log), plan_for(grid, pulls), engine=engine)
+    late = [("a001", None, None, 236, 1.0), ("a000", None, None, 237, 1.0)]
+    before = epoch_totals(frame(log), plan_for(grid, pulls, 2), after=first.until, engine=engine)
+    after = epoch_totals(frame(log + late), plan_for(grid, pulls, 2), after=first.until, engine=engine)
+    assert before.message == after.message
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_duplicates_and_the_order_of_rows_change_nothing(engine, log):
+    grid, pulls = Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8}
+    once = epoch_totals(frame(log), plan_for(grid, pulls), engine=engine)
+    twice = epoch_totals(frame(log[::-1] + log), plan_for(grid, pulls), engine=engine)
+    assert (once.message, once.until) == (twice.message, twice.until)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ties_in_time_are_broken_by_the_id(engine):
+    rows = [(f"a{i}", f"u{i}", "x", 7, i / 8) for i in (5, 3, 1, 4)]
+    found = epoch_totals(frame(rows), plan_for(Grid(0.0, 1.0), {"x": 2}), engine=engine)
+    assert found.message.totals == {"x": Grid(0.0, 1.0).total([1 / 8, 3 / 8])}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_too_young_stays_for_later(engine, log):
+    grid = Grid(0.0, 1.0)
+    with pytest.raises(ArgumentError, match="arm 'z'"):
+        epoch_totals(frame(log), plan_for(grid, {"x": 8, "y": 8, "z": 8}), before=230, engine=engine)
+    assert epoch_totals(frame(log), plan_for(grid, {"x": 8, "y": 8, "z": 8}), before=231, engine=engine).until == 230
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_form_of_a_log_gives_the_same(engine, log, tmp_path, monkeypatch):
+    table = frame(log)
+    plan = plan_for(Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8})
+    wanted = epoch_totals(table, plan, engine=engine)
+    assert wanted.message.totals == reference(log, Grid(0.0, 1.0), plan.pulls)[0]
+    pq.write_table(table.to_arrow(), tmp_path / "arrow.parquet")
+    table.write_parquet(tmp_path / "log.parquet")
+    (tmp_path / "parts").mkdir()
+    table.head(50).write_parquet(tmp_path / "parts" / "1.parquet")
+    table.tail(-50).write_parquet(tmp_path / "parts" / "2.parquet")
+    table.write_csv(tmp_path / "log.csv")
+    forms = [
+        tmp_path / "log.parquet", tmp_path / "arrow.parquet", str(tmp_path / "parts"),
+        str(tmp_path / "parts" / "*.parquet"), tmp_path / "log.csv",
+        table.lazy(), table.to_arrow(), table.to_arrow().to_reader(), table.to_pandas(),
+        table.with_columns(pl.col("arm").cast(pl.Categorical)),
+    ]  # fmt: skip
+    for form in forms:
+        found = epoch_totals(form, plan, engine=engine)
+        assert (found.message, found.until) == (wanted.message, wanted.until)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", [pl.Datetime("us"), pl.Datetime("ns"), pl.Datetime("ms", "Europe/Berlin"), pl.Float64])
+def test_times_of_any_kind_go_there_and_back(engine, kind, log, tmp_path):
+    table = frame(log).with_columns((pl.col("time") * 1_000_000).cast(kind))
+    table.write_parquet(tmp_path / "log.parquet")
+    plan = plan_for(Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8})
+    for form in (table, tmp_path / "log.parquet"):
+        first = epoch_totals(form, plan, engine=engine)
+        second = epoch_totals(form, plan, after=first.until, engine=engine)
+        assert first.message == epoch_totals(frame(log), plan, engine=engine).message
+        assert second.message == epoch_totals(frame(log), plan, after=230, engine=engine).message
+        assert isinstance(first.until, float if kind == pl.Float64 else dt.datetime)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "start", [1_700_000_000_000_000_000, -3_000, -9_000_000_000_000_000_000, 9_000_000_000_000_000_000]
+)
+def test_nanoseconds_are_cut_so_that_nothing_is_used_twice(engine, start):
+    times = [start + 100, start + 900, start + 1500]
+    table = frame([(str(i), str(i), "x", time, i / 4) for i, time in enumerate(times)])
+    table = table.with_columns(pl.col("time").cast(pl.Datetime("ns")))
+    plan = plan_for(Grid(0.0, 1.0), {"x": 1})
+    first = epoch_totals(table, plan, engine=engine)
+    second = epoch_totals(table, plan, after=first.until, engine=engine)
+    assert second.message.totals == {"x": Grid(0.0, 1.0).encode(0.5)}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_csv_with_dates_and_numbers_as_names(engine, tmp_path):
+    with (tmp_path / "log.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "who", "banner", "at", "clicked", "other"])
+        for i in range(40):
+            writer.writerow([f"{i:04}", i, i % 2, f"2026-05-01T10:{i:02}:00", "" if i % 3 else "1", "x,y"])
+    columns = Columns("id", "who", "banner", "at", "clicked")
+    plan = plan_for(Grid(0.0, 1.0), {"0": 10, "1": 10})
+    found = epoch_totals(tmp_path / "log.csv", plan, columns=columns, engine=engine)
+    assert found.until == dt.datetime(2026, 5, 1, 10, 19)
+    assert found.message.totals == {"0": 4 * 2**20, "1": 3 * 2**20}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_log_without_arms_fills_the_only_one(engine, log):
+    table = frame(log).drop("arm")
+    plan = plan_for(Grid(0.0, 1.0), {"": 20})
+    found = epoch_totals(table, plan, columns=Columns(arm=None), engine=engine)
+    expected, _, _ = reference([(a, u, "", t, r) for a, u, _, t, r in log], Grid(0.0, 1.0), {"": 20})
+    assert found.message.totals == expected
+    with pytest.raises(ArgumentError, match="must name an arm column"):
+        epoch_totals(table, plan_for(Grid(0.0, 1.0), {"a": 1, "b": 1}), columns=Columns(arm=None), engine=engine)
+
+
+def test_the_text_of_sql_is_what_duckdb_runs(log):
+    table = frame(log).to_arrow()
+    plan = plan_for(Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8})
+    query = epoch_query("log", plan, after=30, before=500)
+    connection = duckdb.connect()
+    connection.register("log", table)
+    rows = connection.execute(query).fetchall()
+    wanted = epoch_totals(table, plan, after=30, before=500)
+    assert {arm: units for arm, _, units, _ in rows} == wanted.message.totals
+    assert {count for _, count, _, _ in rows} == {8}
+    assert max(until for *_, until in rows) == wanted.until
+
+
+# ---------------------------------------------------------------------- what is refused, and what errors say
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_errors_and_looks_hold_no_reward(engine, log, tmp_path, capsys):
+    plan = plan_for(Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8})
+    (tmp_path / "bad.csv").write_text(
+        "assignment,unit,arm,time,reward\n"
+        + "".join(f"{i},{i},x,{i},{ODD}\n" for i in range(30_000))
+        + "9,9,x,9,s0.7312459t\n"
+    )
+    (tmp_path / "broken.parquet").write_bytes(b"no parquet 0.7312459")
+    pandas = pd.DataFrame({"assignment": ["1"], "unit": ["1"], "arm": ["x"], "time": [1], "reward": ["s0.7312459t"]})
+    mixed = pandas.assign(reward=pd.Series([object()]))
+    forms = [
+        tmp_path / "bad.csv", tmp_path / "broken.parquet", tmp_path / "none.parquet", tmp_path / "none.csv", pandas,
+        mixed, {"reward": [ODD]}, tmp_path / "log.txt",
+        frame(log).with_columns(pl.col("reward").cast(pl.String)),
+        frame(log).with_columns(pl.col("time").cast(pl.String)),
+        frame(log).with_columns(pl.col("unit").str.len_bytes().cast(pl.Float64)),
+    ]  # fmt: skip
+    for form in forms:
+        with pytest.raises(ArgumentError) as error:
+            epoch_totals(form, plan, engine=engine)
+        assert "0.7312" not in str(error.value)
+        assert error.value.__cause__ is None
+        assert error.value.__context__ is None or error.value.__suppress_context__
+    found = epoch_totals(frame(log), plan, engine=engine)
+    assert not any(str(total) in repr(found) for total in found.message.totals.values())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_kind_errors(engine, log):
+    grid = Grid(0.0, 1.0)
+    plan = plan_for(grid, {"x": 8})
+    with pytest.raises(ArgumentError, match=r"no column 'clicked'; it has 'assignment', 'unit'"):
+        epoch_totals(frame(log), plan, columns=Columns(reward="clicked"), engine=engine)
+    with pytest.raises(ArgumentError, match="needs no rewards"):
+        epoch_totals(frame(log), plan_for(grid, {"x": 8}, learns=False), engine=engine)
+    with pytest.raises(ArgumentError, match=r"after must be a number, as the log's times are"):
+        epoch_totals(frame(log), plan, after=dt.datetime(2026, 1, 1), engine=engine)
+    zoned = frame(log).with_columns(pl.col("time").cast(pl.Datetime("us", "UTC")))
+    with pytest.raises(ArgumentError, match=r"after must be a datetime with a time zone"):
+        epoch_totals(zoned, plan, after=dt.datetime(2026, 1, 1), engine=engine)
+    with pytest.raises(ArgumentError, match="default_reward must lie in"):
+        epoch_totals(frame(log), plan, default_reward=2.0, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_later_epoch_must_say_where_it_begins(engine, log):
+    plan = plan_for(Grid(0.0, 1.0), {"x": 8}, 2)
+    with pytest.raises(ArgumentError, match="after must be the `until` of epoch 1"):
+        epoch_totals(frame(log), plan, engine=engine)
+    with pytest.raises(ArgumentError, match="after must be the `until` of epoch 1"):
+        epoch_query("log", plan)
+
+
+def test_a_missing_engine_is_named(monkeypatch, log):
+    for engine in ENGINES:
+        monkeypatch.delitem(sys.modules, f"discreet.logs.with_{engine}", raising=False)
+        monkeypatch.setitem(sys.modules, engine, None)
+        with pytest.raises(ModuleNotFoundError, match=rf"logs need {engine}: pip install 'discreet\[logs\]'"):
+            epoch_totals("log.parquet", plan_for(Grid(0.0, 1.0), {"x": 8}), engine=engine)
+    with pytest.raises(ArgumentError, match="engine must be 'duckdb' or 'polars', got 'spark'"):
+        epoch_totals("log.parquet", plan_for(Grid(0.0, 1.0), {"x": 8}), engine="spark")
+
+
+def test_arrow_is_read_as_it_comes():
+    reader = pa.Table.from_pylist([{"assignment": 1, "unit": 2, "arm": "x", "time": 3, "reward": True}])
+    for engine in ENGINES:
+        found = epoch_totals(reader, plan_for(Grid(0.0, 1.0), {"x": 1}), engine=engine)
+        assert found.message.totals == {"x": 2**20}

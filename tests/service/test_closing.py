@@ -1,0 +1,347 @@
+"""An epoch's end: by who was assigned and when, once, and nothing of its rewards is left but the release."""
+
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import event
+
+from discreet.core.errors import PrivacyError
+from discreet.core.noise import Reserve
+from discreet.service.experiments import closing
+from discreet.service.http.app import Closer
+from discreet.service.http.errors import ServiceProblem
+from discreet.service.http.metrics import Metrics
+from discreet.service.storage import schema
+from tests._tools.service_tools import FULL, World, crowd, new_file, small
+
+# ---------------------------------------------------------------------- when
+
+
+def history(world, reward):
+    """Whatever anybody can see of times while an epoch fills and ends."""
+    world.start(**small())
+    seen, given = [], []
+    for number in range(8):
+        given += world.ask("banners", f"u{number}")
+        if number == 5:
+            world.tell(*[(one, reward) for one in given if reward is not None])
+        world.clock.wait(1)
+        seen.append((closing.ripe(world.store), world.close("banners")))
+    for _ in range(80):
+        world.clock.wait(1)
+        seen.append((closing.ripe(world.store), world.close("banners")))
+    (first, *_) = world.control.epochs("banners")
+    return seen, first.full_at, first.ripe_at, first.closed_at
+
+
+def test_rewards_do_not_move_the_end_of_an_epoch(world, file, tmp_path):
+    """Two runs that differ in every reward, and in whether any came, close at the same instant."""
+    alike = history(world, 1.0)
+    for reward in (0.0, None):
+        other = crowd(World(new_file(file, tmp_path), type(world.clock)()))
+        assert history(other, reward) == alike
+        other.store.close()
+    seen, full_at, ripe_at, closed_at = alike
+    assert ripe_at == closed_at == full_at + 60
+    assert [closed for _, closed in seen if closed] == [1]
+
+
+def test_all_rewards_are_in_and_yet_it_waits(world):
+    world.start(**small())
+    world.fill("banners", lambda arm: 1.0)
+    assert world.close("banners") is None
+    world.clock.wait(59)
+    assert world.close("banners") is None
+    assert world.control.releases("banners") == []
+
+
+def test_an_epoch_that_is_not_full_never_ends(world):
+    world.start(**small())
+    world.ask_all("banners", [f"u{number}" for number in range(7)])
+    world.clock.wait(10**6)
+    assert world.close("banners") is None
+    assert closing.ripe(world.store) == []
+
+
+def test_a_clock_that_jumps_back_closes_nothing_early_and_loses_nothing(world):
+    world.start(**small())
+    given = world.ask_all("banners", [f"u{number}" for number in range(4)])
+    world.clock.wait(-50_000)
+    given += world.ask_all("banners", [f"v{number}" for number in range(4)])
+    assert world.close("banners") is None
+    assert set(world.tell(*[(one, 1.0) for one in given])) == {"accepted"}
+    world.clock.wait(-10)
+    assert world.close("banners") is None
+    world.clock.wait(70)
+    assert world.close("banners") == 1
+    assert [round(one.value) for one in world.control.releases("banners")] == [4, 4]
+
+
+def test_the_last_batch_of_assignments_sets_the_end(world):
+    world.start(**small())
+    world.ask_all("banners", [f"u{number}" for number in range(7)])
+    world.clock.wait(1000)
+    world.ask("banners", "last", "too-late")
+    assert world.control.experiment("banners").epoch.ripe_at == world.clock.now + 60
+
+
+# ---------------------------------------------------------------------- once
+
+
+def test_an_epoch_is_closed_once(world):
+    world.start(**small())
+    world.fill("banners", lambda arm: 1.0)
+    world.clock.wait(60)
+    assert [world.close("banners") for _ in range(3)] == [1, None, None]
+    assert len(world.control.releases("banners")) == 2
+    assert [one.kind for one in world.control.ledger("crowd").entries] == ["budget", "reserve", "release"]
+    assert [one.state for one in world.control.epochs("banners")] == ["closed", "open"]
+
+
+def test_a_close_that_fails_anywhere_leaves_everything_as_it_was(world):
+    """Whatever statement of it fails: no release, no sum lost, and the next attempt succeeds."""
+    world.start(**small())
+    world.fill("banners", lambda arm: 1.0)
+    world.clock.wait(60)
+    tables = [one for one in schema.metadata.sorted_tables if one.name != "api_key"]
+    before = {one.name: world.rows(one) for one in tables}
+    statements = []
+
+    def fail_at(number):
+        def fail(*arguments):
+            statements.append(arguments[2])
+            if len(statements) == number:
+                raise RuntimeError("a fault")
+
+        return fail
+
+    for number in range(1, 100):
+        statements.clear()
+        fail = fail_at(number)
+        event.listen(world.store.engine, "before_cursor_execute", fail)
+        try:
+            closed = world.close("banners")
+        except RuntimeError:
+            assert {one.name: world.rows(one) for one in tables} == before
+        else:
+            assert closed == 1
+            break
+        finally:
+            event.remove(world.store.engine, "before_cursor_execute", fail)
+    assert number > 12
+    assert [round(one.value) for one in world.control.releases("banners")] == [4, 4]
+
+
+def test_a_commit_that_fails_shows_nothing(world):
+    world.start(**small())
+    world.fill("banners", lambda arm: 1.0)
+    world.clock.wait(60)
+
+    def fail(_):
+        raise RuntimeError("a fault")
+
+    event.listen(world.store.engine, "commit", fail)
+    with pytest.raises(RuntimeError):
+        world.close("banners")
+    event.remove(world.store.engine, "commit", fail)
+    assert world.control.releases("banners") == []
+    assert sum(total for _, total in world.sums("banners").values()) == 8 * FULL
+    assert world.close("banners") == 1
+
+
+def test_a_commit_whose_answer_is_lost_is_not_repeated(world):
+    """The release is there; whoever closes again reads that first, and draws nothing."""
+    world.start(**small())
+    world.fill("banners", lambda arm: 1.0)
+    world.clock.wait(60)
+    writing = world.store.writing
+
+    class Lost:
+        def __enter__(self):
+            self.within = writing()
+            return self.within.__enter__()
+
+        def __exit__(self, *error):
+            self.within.__exit__(*error)
+            raise ConnectionError("the answer to COMMIT never came")
+
+    world.store.writing = Lost
+    with pytest.raises(ConnectionError):
+        world.close("banners")
+    world.store.writing = writing
+    seen = world.control.releases("banners")
+    assert len(seen) == 2
+    assert world.close("banners") is None
+    assert world.control.releases("banners") == seen
+
+
+def test_a_database_that_was_changed_by_hand_releases_nothing(world):
+    world.start(**small())
+    world.fill("banners", lambda arm: 1.0)
+    world.clock.wait(60)
+    world.run("UPDATE epoch SET plan = :plan", plan=json.dumps({"0": 1, "1": 7}))
+    with pytest.raises(PrivacyError, match="not what its releases plan"):
+        world.close("banners")
+    assert world.control.releases("banners") == []
+
+
+# ---------------------------------------------------------------------- what is left
+
+
+def test_sums_and_told_marks_are_gone(world):
+    world.start(**small())
+    given = world.fill("banners", lambda arm: 1.0)
+    world.tell((given[0], 1.0), shard="another")
+    assert world.count(schema.counter) > 0
+    world.clock.wait(60)
+    world.close("banners")
+    assert world.count(schema.counter) == 0
+    world.scrub()
+    assert world.count(schema.assignment) == 0
+    assert [row["scrubbed"] for row in world.rows(schema.epoch)] == [1, 0]
+
+
+def test_stopping_throws_sums_away(world):
+    world.start(**small())
+    world.fill("banners", lambda arm: 1.0)
+    world.control.stop("banners")
+    world.scrub()
+    assert world.count(schema.counter) == world.count(schema.assignment) == 0
+
+
+def test_scrubbing_spares_open_epochs(world):
+    world.start("one", **small())
+    world.start("two", **small())
+    kept = world.ask("two", "ann")
+    world.finish_epoch("one", lambda arm: 1.0)
+    world.scrub()
+    assert world.count(schema.assignment) == 1
+    assert world.tell((kept[0], 1.0)) == ["accepted"]
+    assert world.ask("two", "ann") == kept
+
+
+MARK = 0x5EC12E7  # a sum that nothing else looks like, as SQLite writes it: four bytes
+
+
+def marked(world):
+    """An experiment with a recognisable sum in its counter."""
+    world.start(**small())
+    world.fill("banners", lambda arm: 1.0)
+    world.run("UPDATE counter SET total = :mark", mark=MARK)
+    world.clock.wait(60)
+
+
+def traces(path):
+    """How often the recognisable sum is in the file and its log."""
+    there = [Path(f"{path}{end}") for end in ("", "-wal", "-journal")]
+    return sum(one.read_bytes().count(MARK.to_bytes(4, "big")) for one in there if one.exists())
+
+
+@pytest.fixture
+def lite(file, tmp_path, clock):
+    opened = crowd(World(new_file(file, tmp_path), clock))
+    yield opened
+    opened.store.close()
+
+
+def closer(world, journal=None):
+    return Closer(world.store, Metrics(), journal)
+
+
+def cheap_close(monkeypatch):
+    """The marked sums are more than so few rewards could give; this test is about files, not about totals."""
+    monkeypatch.setattr(closing, "_sums", lambda *given: dict.fromkeys(given[-1].by_arm, 0))
+
+
+def test_no_byte_of_a_sum_is_left_in_the_file(lite, monkeypatch):
+    cheap_close(monkeypatch)
+    marked(lite)
+    assert traces(lite.url) > 0
+    assert closer(lite).look() == 1
+    assert traces(lite.url) == 0
+
+
+def test_a_reader_in_the_way_only_delays_that(lite, monkeypatch):
+    cheap_close(monkeypatch)
+    marked(lite)
+    watching = closer(lite)
+    with lite.store.reading() as connection:
+        connection.execute(schema.epoch.select()).all()
+        watching.look()
+        assert traces(lite.url) > 0
+    assert watching.look() == 0
+    assert traces(lite.url) == 0
+
+
+def test_a_crash_right_after_a_close_only_delays_that(lite, monkeypatch):
+    cheap_close(monkeypatch)
+    marked(lite)
+    lite.close("banners")
+    lite.scrub()
+    assert traces(lite.url) > 0
+    assert closer(lite).look() == 0
+    assert traces(lite.url) == 0
+
+
+# ---------------------------------------------------------------------- the algorithm's state
+
+
+def ready_lists(state):
+    if isinstance(state, dict):
+        for key, value in state.items():
+            if key == "ready":
+                yield value
+            else:
+                yield from ready_lists(value)
+    elif isinstance(state, list):
+        for value in state:
+            yield from ready_lists(value)
+
+
+@pytest.mark.parametrize("policy", ["dp-se-sharp", "dp-se", "dp-imed", "adap-klucb", None])
+def test_a_state_in_the_database_holds_no_unused_noise(world, policy):
+    more = small(policy=policy) if policy else small(rule="dp-nas-released", privacy_unit="person")
+    if policy == "dp-se":
+        more["options"] = {"beta": 0.9}
+    world.start(**more)
+    for _ in range(2):
+        assert all(ready == [] for ready in ready_lists(world.course("banners")))
+        world.finish_epoch("banners", lambda arm: 0.5)
+    state = world.course("banners")
+    assert all(ready == [] for ready in ready_lists(state))
+    assert state.get("open") is None
+
+
+def force_releases(monkeypatch, world, name, wanted):
+    """Noise that makes the same releases of whatever the totals are."""
+    sums = {arm: total for arm, (_, total) in world.sums(name).items()}
+    left = iter([units - sums.get(arm, 0) for arm, units in sorted(wanted.items())])
+    monkeypatch.setattr(Reserve, "take", lambda self: next(left))
+
+
+def test_a_state_follows_from_the_releases_alone(world, monkeypatch):
+    """Other totals, with noise that makes the same releases of them, lead to the same state and the same next plan."""
+    wanted, found = {0: 3 * FULL + 17, 1: 2 * FULL - 5}, []
+    for name, reward in (("low", 0.0), ("high", 1.0), ("silent", None)):
+        world.start(name, **small())
+        world.fill(name, lambda arm, reward=reward: reward)
+        world.clock.wait(60)
+        force_releases(monkeypatch, world, name, wanted)
+        world.close(name)
+        released = world.rows(schema.release, experiment=world.control.started(name).id)
+        assert [int(row["units"]) for row in released] == [wanted[0], wanted[1]]
+        open_epoch = world.control.experiment(name).epoch
+        found.append((world.course(name), open_epoch.planned, open_epoch.threshold, open_epoch.epsilon))
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("edit", ["value = value + 0.5", "units = '7'", "pulls = pulls + 1"])
+def test_a_release_that_was_changed_is_not_shown(world, edit):
+    world.start(**small())
+    world.finish_epoch("banners")
+    assert world.control.releases("banners")
+    world.run(f"UPDATE release SET {edit} WHERE arm = 1")
+    for look in (world.control.releases, world.control.experiment):
+        with pytest.raises(ServiceProblem, match="was changed in the database"):
+            look("banners")

@@ -1,0 +1,757 @@
+"""The dashboard without a browser: who gets in, what pages say, and what they never say."""
+
+import hashlib
+import html
+import re
+import warnings
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+import pytest
+
+starlette = pytest.importorskip("starlette")
+pytest.importorskip("httpx")
+
+from starlette.applications import Starlette  # noqa: E402
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it would rather have another httpx
+    from starlette.testclient import TestClient
+
+from discreet.service import dashboard  # noqa: E402
+from discreet.service.dashboard import rendering, sessions  # noqa: E402
+from discreet.service.dashboard.chart import chart  # noqa: E402
+from discreet.service.dashboard.progress import progress  # noqa: E402
+from discreet.service.dashboard.summaries import eliminations, headline  # noqa: E402
+from discreet.service.http.messages import KeyView  # noqa: E402
+from tests._tools.fake_control import ADMIN, ANALYST, DAY, GUEST, HOUR, NASTY, NOW, PROGRAM, FakeControl  # noqa: E402
+
+BUTTON = "/experiments/exp_buttoncolour"
+DRAFT = "/experiments/exp_remindertext"
+READABLE = [
+    "/",
+    BUTTON,
+    "/experiments/exp_remindertime",
+    "/experiments/exp_churnrate",
+    "/experiments/exp_firstdose",
+    "/experiments/exp_oldlayout",
+    DRAFT,
+    "/ledger",
+    "/ledger?population=patients-2026",
+    "/planner",
+    "/planner?arms=4&epsilon=1&gap=0.05&beta=0.05&per_hour=500&window=1&window_unit=days",
+]
+CHANGING = ["/experiments/new", f"{DRAFT}/edit", "/keys"]
+EVERY = [*READABLE, *CHANGING]
+STATIC = Path(rendering.STATIC)
+
+
+class Tags(HTMLParser):
+    """Every tag of a page with its attributes, as a browser reads them."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+
+@pytest.fixture
+def control():
+    return FakeControl()
+
+
+def visitor(control, secure=False):
+    app = Starlette(routes=dashboard.routes(control, secure))
+    return TestClient(app, base_url="https://board.example" if secure else "http://board.example")
+
+
+def token_in(page):
+    return html.unescape(re.search(r'name="token" value="([^"]+)"', page.text)[1])
+
+
+def sign_in(control, key=ADMIN, secure=False):
+    client = visitor(control, secure)
+    token = token_in(client.get("/login"))
+    answer = client.post("/login", data={"token": token, "key": key, "next": "/"}, follow_redirects=False)
+    assert answer.status_code == 303
+    return client
+
+
+def post(client, path, data=None, follow_redirects=True):
+    return client.post(
+        path, data={"token": token_in(client.get("/planner")), **(data or {})}, follow_redirects=follow_redirects
+    )
+
+
+@pytest.fixture
+def admin(control):
+    return sign_in(control)
+
+
+# ---------------------------------------------------------------------- getting in
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_every_page_asks_strangers_to_sign_in_and_then_leads_back(control, path):
+    client = visitor(control)
+    answer = client.get(path, follow_redirects=False)
+    assert answer.status_code == 303
+    where = urlsplit(answer.headers["location"])
+    assert where.path == "/login"
+    assert parse_qs(where.query)["next"] == [path]
+    form = client.get(answer.headers["location"])
+    back = client.post(
+        "/login", data={"token": token_in(form), "key": ADMIN, "next": path}, follow_redirects=False
+    ).headers["location"]
+    assert back == path
+
+
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x"])
+def test_signing_in_leads_nowhere_else(control, elsewhere):
+    client = visitor(control)
+    token = token_in(client.get("/login", params={"next": elsewhere}))
+    answer = client.post("/login", data={"token": token, "key": ADMIN, "next": elsewhere}, follow_redirects=False)
+    assert answer.headers["location"] == "/"
+
+
+def test_the_session_cookie_is_kept_from_scripts_other_sites_and_plain_http(control):
+    for secure in (False, True):
+        client = visitor(control, secure)
+        token = token_in(client.get("/login"))
+        answer = client.post("/login", data={"token": token, "key": ADMIN}, follow_redirects=False)
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "samesite=strict" in cookie.lower()
+        assert ("Secure" in cookie) == secure
+        assert cookie.startswith("__Host-") == secure
+        assert ADMIN not in cookie
+        assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("key", "status", "words"),
+    [
+        ("", 422, "Paste your key"),
+        ("nobody", 401, "unknown, has expired or was revoked"),
+        ("x" * 10_000, 401, "unknown"),
+        (PROGRAM, 403, "This key is for assign and report only"),
+    ],
+)
+def test_keys_that_do_not_open_are_told_why(control, key, status, words):
+    client = visitor(control)
+    answer = client.post("/login", data={"token": token_in(client.get("/login")), "key": key})
+    assert answer.status_code == status
+    assert words in answer.text
+    assert "key" not in answer.cookies
+    assert client.get("/", follow_redirects=False).status_code == 303
+
+
+def test_a_revoked_key_is_out_at_the_next_request(control, admin):
+    assert admin.get("/").status_code == 200
+    control.revoke_key("k1")
+    assert admin.get("/", follow_redirects=False).headers["location"].startswith("/login")
+
+
+def test_an_expired_key_and_an_old_session_are_out(control):
+    analyst = sign_in(control, ANALYST)
+    control.time = NOW + 13 * HOUR
+    assert analyst.get("/", follow_redirects=False).status_code == 303
+    control.time = NOW
+    guest = sign_in(control, GUEST)
+    control.time = NOW + 1.01 * DAY
+    assert guest.get(BUTTON, follow_redirects=False).status_code == 303
+
+
+def test_a_forged_or_damaged_session_is_nobody(control):
+    client = visitor(control)
+    forged = sessions.seal(b"1" * 32, sessions.Session("k1", NOW + DAY))
+    good = sessions.seal(control.session_secret, sessions.Session("k1", NOW + DAY))
+    for cookie in (forged, good[:-2], good.replace(".", ""), ".", "ä.ö", "x" * 5000, ""):
+        assert sessions.unseal(control.session_secret, cookie, NOW) is None
+    client.cookies.set("discreet-session", forged)
+    assert client.get("/", follow_redirects=False).status_code == 303
+    client.cookies.set("discreet-session", good)
+    assert client.get("/").status_code == 200
+
+
+def test_an_address_that_is_not_there(control, admin):
+    asked = {"Accept": "text/html,*/*"}
+    page = admin.get("/nowhere", headers=asked)
+    assert page.status_code == 404
+    assert "There is no such page" in page.text
+    assert page.headers["content-security-policy"]
+    assert visitor(control).get("/nowhere", headers=asked).status_code == 404
+    for path, accept in (("/v1/nowhere", "text/html"), ("/nowhere", "application/json")):
+        assert admin.get(path, headers={"Accept": accept}).text == "Not Found"  # the application answers these
+
+
+def test_signing_out(control, admin):
+    answer = post(admin, "/logout")
+    assert "You are signed out" in answer.text
+    assert admin.get("/", follow_redirects=False).status_code == 303
+
+
+def test_a_refresh_without_a_session_sends_the_whole_page_to_the_sign_in(control):
+    answer = visitor(control).get(f"{BUTTON}/live", headers={"HX-Request": "true"}, follow_redirects=False)
+    assert answer.status_code == 401
+    assert answer.headers["hx-redirect"].startswith("/login")
+
+
+# ---------------------------------------------------------------------- who may do what
+
+POSTS = [
+    "/experiments/new",
+    f"{DRAFT}/edit",
+    f"{DRAFT}/start",
+    f"{DRAFT}/delete",
+    f"{BUTTON}/pause",
+    f"{BUTTON}/stop",
+    "/ledger",
+    "/keys",
+    "/keys/k3/revoke",
+]
+
+
+@pytest.mark.parametrize("path", [*POSTS, "/logout"])
+def test_a_form_without_its_token_does_nothing(control, admin, path):
+    before = msgspec.json.encode([control.experiments(), control.keys(), control.populations()])
+    other = sign_in(control, ANALYST)
+    for token in ("", "wrong", token_in(other.get("/planner"))):
+        assert admin.post(path, data={"token": token}, follow_redirects=False).status_code == 403
+    assert msgspec.json.encode([control.experiments(), control.keys(), control.populations()]) == before
+
+
+def test_the_sign_in_form_needs_its_token_too(control):
+    client = visitor(control)
+    token = token_in(client.get("/login"))
+    assert visitor(control).post("/login", data={"token": token, "key": ADMIN}).status_code == 403
+    assert client.post("/login", data={"key": ADMIN}).status_code == 403
+
+
+def test_a_form_from_another_site_does_nothing_even_with_a_token(control, admin):
+    answer = admin.post(
+        f"{BUTTON}/pause", data={"token": token_in(admin.get("/planner"))}, headers={"Sec-Fetch-Site": "cross-site"}
+    )
+    assert answer.status_code == 403
+    assert control.experiment("exp_buttoncolour").state == "running"
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_analysts_change_nothing(control, path):
+    analyst = sign_in(control, ANALYST)
+    assert post(analyst, path).status_code == 403
+    assert control.experiment("exp_buttoncolour").state == "running"
+
+
+def test_analysts_see_pages_but_no_buttons(control):
+    analyst = sign_in(control, ANALYST)
+    for path in READABLE:
+        page = analyst.get(path)
+        assert page.status_code == 200
+        assert re.findall(r'<form[^>]*method="post"[^>]*action="([^"]*)"', page.text) == ["/logout"]
+        assert 'href="/experiments/new"' not in page.text
+        assert 'href="/keys"' not in page.text
+    for path in CHANGING:
+        assert analyst.get(path).status_code == 403
+
+
+def test_a_key_for_one_experiment_sees_that_one_only(control):
+    guest = sign_in(control, GUEST)
+    listed = guest.get("/").text
+    assert "button-colour" in listed
+    assert "churn-rate" not in listed
+    assert guest.get(BUTTON).status_code == 200
+    assert guest.get(f"{BUTTON}/live").status_code == 200
+    for path in ("/experiments/exp_churnrate", "/experiments/exp_churnrate/live", DRAFT, "/ledger", "/keys"):
+        answer = guest.get(path)
+        assert answer.status_code == 403
+        assert "churn-rate" not in answer.text
+
+
+def test_an_admin_for_one_experiment_cannot_reach_further(control):
+    control._keys["k4"] = KeyView("k4", "owner", ["admin"], "exp_buttoncolour", NOW, None, None)
+    owner = sign_in(control, GUEST)
+    assert post(owner, f"{BUTTON}/pause").status_code == 200
+    assert control.experiment("exp_buttoncolour").state == "paused"
+    for path in ("/experiments/exp_churnrate/pause", "/experiments/new", "/keys", "/ledger"):
+        assert post(owner, path).status_code == 403
+
+
+# ---------------------------------------------------------------------- what every page is like
+
+
+@pytest.mark.parametrize("path", [*EVERY, "/login", f"{BUTTON}/live", "/refresh", "/experiments/nothing"])
+def test_pages_keep_to_the_policy(admin, path):
+    client = visitor(FakeControl()) if path == "/login" else admin
+    page = client.get(path)
+    assert page.status_code == (404 if path.endswith("nothing") else 200)
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "unsafe" not in policy
+    assert page.headers["cache-control"] == "no-store"
+    assert page.headers["x-content-type-options"] == "nosniff"
+    tags = Tags(page.text).found
+    assert tags
+    for tag, attributes in tags:
+        assert tag != "style"
+        assert tag != "script" or attributes["src"].startswith("/static/")
+        for name, value in attributes.items():
+            assert not name.startswith(("on", "hx-on", "style"))
+            if name in ("src", "href", "action"):
+                assert re.match(r"/(?!/)|#", value)
+            assert not name.startswith("hx-") or not (value or "").startswith(("js:", "javascript:"))
+
+
+@pytest.mark.parametrize("path", [BUTTON, f"{BUTTON}/live", DRAFT, f"{DRAFT}/edit", "/", "/keys", "/ledger"])
+def test_names_are_shown_as_text(admin, path):
+    text = admin.get(path).text
+    for raw in (NASTY, "<b onclick", "<script>alert", "<i>and</i>", "<grace@"):
+        assert raw not in text
+
+
+def test_names_are_escaped_in_every_place_where_they_stand(admin):
+    text = admin.get(BUTTON).text
+    assert text.count("&lt;b onclick=&#34;alert(&#39;x&#39;)&#34;&gt;amber&lt;/b&gt; &amp; co") >= 4
+    data = html.unescape(re.search(r'data-chart="([^"]*)"', text)[1])
+    assert msgspec.json.decode(data)["series"][3]["name"] == NASTY
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_pages_are_for_keyboards_and_readers(admin, path):
+    text = admin.get(path).text
+    assert text.count("<h1") == 1
+    assert '<html lang="en">' in text
+    assert 'class="skip" href="#main"' in text
+    ids = re.findall(r'\sid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    for kind, attributes in re.findall(r"<(input|select|textarea)\b([^>]*)>", text):
+        if (
+            'type="hidden"' in attributes
+            or " hidden" in attributes
+            or re.search(r'type="(radio|checkbox)"', attributes)
+        ):
+            continue  # radios and boxes stand inside their labels
+        name = re.search(r'\sid="([^"]+)"', attributes)
+        assert "aria-label=" in attributes or f'<label for="{name[1]}"' in text, (kind, attributes)
+    for reference in re.findall(r'aria-(?:describedby|labelledby)="([^"]+)"', text):
+        assert set(reference.split()) <= set(ids)
+    for table in re.findall(r"<table>.*?</table>", text, re.DOTALL):
+        assert "<caption" in table
+        assert 'scope="col"' in table
+
+
+def test_moments_are_relative_and_exact(admin):
+    text = admin.get(BUTTON).text
+    assert re.search(
+        r'<time datetime="2026-\S+Z" title="\d+ November 2026, \d\d:\d\d:\d\d UTC">6 days ago</time>', text
+    )
+
+
+def test_static_files_are_kept_for_ever_and_change_their_address(control):
+    client = visitor(control)
+    page = client.get("/login").text
+    for address in re.findall(r'(?:src|href)="(/static/[^"]+)"', page):
+        file = client.get(html.unescape(address))
+        assert file.status_code == 200
+        assert "immutable" in file.headers["cache-control"]
+        assert file.headers["x-content-type-options"] == "nosniff"
+    assert client.get("/static/../__init__.py").status_code == 404
+    assert client.get("/static/%2e%2e/rendering.py").status_code == 404
+
+
+def test_vendored_files_are_those_that_were_published():
+    rows = re.findall(r"^\| `(\S+)` .* `([0-9a-f]{64})` \|$", (STATIC / "vendor/README.md").read_text(), re.MULTILINE)
+    assert len(rows) == 3
+    for name, digest in rows:
+        assert hashlib.sha256((STATIC / "vendor" / name).read_bytes()).hexdigest() == digest
+    assert {path.name for path in (STATIC / "vendor").iterdir()} == {name for name, _ in rows} | {
+        "README.md",
+        "htmx.LICENSE",
+        "uPlot.LICENSE",
+    }
+
+
+def test_all_files_of_the_dashboard_are_packaged():
+    patterns = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    for folder in ("templates/*.html", "static/*", "static/vendor/*"):
+        assert f'"service/dashboard/{folder}"' in patterns
+
+
+# ---------------------------------------------------------------------- one experiment
+
+
+def test_it_says_who_went_and_why(admin):
+    text = html.unescape(admin.get(BUTTON).text)
+    assert "green was 0.083 behind blue, more than the threshold 0.071, after epoch 3." in text
+    assert f"{NASTY} was 0.179 behind blue, more than the threshold 0.140, after epoch 2." in text
+    assert "blue and red are still in, out of 4 arms. Epoch 4 is open." in text
+
+
+def test_it_shows_the_label_the_progress_and_the_plan(admin):
+    text = admin.get(BUTTON).text
+    for words in (
+        "Privacy label",
+        "at most 2.72 times as likely",
+        "once in each epoch",
+        "Not promised",
+        "<strong>13,210</strong> of 42,800 assigned",
+        "29,590 more to assign at 344 an hour",
+        "21,400 × 2 arms",
+        "0.312 ± 0.015",
+        "out after epoch 2",
+    ):
+        assert words in text
+
+
+def test_nothing_but_public_numbers_moves_the_expected_close(control):
+    view = control.experiment("exp_buttoncolour")
+    seen = progress(view, NOW)
+    rate = 13_210 / (1.6 * DAY)
+    assert seen.closes_at == pytest.approx(NOW + (42_800 - 13_210) / rate + HOUR)
+    changed = msgspec.structs.replace(view, arms=[], spent="0", best=None)  # nothing that was released plays a part
+    assert progress(changed, NOW) == seen
+    control.deal("exp_buttoncolour", 1000)
+    assert progress(control.experiment("exp_buttoncolour"), NOW).closes_at < seen.closes_at
+
+
+def test_the_outlook_in_every_state(control):
+    def words(name, now=NOW, **changes):
+        return progress(msgspec.structs.replace(control.experiment(name), **changes), now).words
+
+    assert "nobody has been assigned yet" in words("exp_remindertime")
+    assert "All are assigned" in words("exp_churnrate")
+    assert "any moment" in words("exp_churnrate", NOW + HOUR)
+    assert "Paused" in words("exp_buttoncolour", state="paused")
+    assert "Paused" in words("exp_churnrate", state="paused")
+    assert "handed in" in words("exp_buttoncolour", source="totals")
+    epoch = msgspec.structs.replace(control.experiment("exp_buttoncolour").epoch, learns=False)
+    assert "learns nothing" in words("exp_buttoncolour", epoch=epoch)
+    assert progress(control.experiment("exp_remindertext"), NOW) is None
+
+
+def test_reasons_when_the_policy_has_no_threshold_or_releases_nothing(control):
+    epoch = control.epochs("exp_buttoncolour")[2]
+    plain = msgspec.structs.replace(epoch, threshold=None)
+    assert (
+        eliminations([plain])[0].words
+        == "green was 0.083 behind blue, more than noise and chance explain, after epoch 3."
+    )
+    close = msgspec.structs.replace(epoch, threshold=0.5)
+    assert eliminations([close])[0].words == "green was dropped after epoch 3, 0.083 behind blue."
+    silent = msgspec.structs.replace(epoch, releases=[])
+    assert eliminations([silent])[0].words == "green was dropped after epoch 3."
+
+
+def test_what_to_do_when_nothing_is_left_to_find_out(control, admin):
+    view, epochs = control._experiments["exp_buttoncolour"]
+    control._experiments[view.id] = (msgspec.structs.replace(view, settled=True, epoch=None), epochs[:-1])
+    text = admin.get(BUTTON).text
+    assert "Once you stop it" in text
+    assert "red could not be told from it" in text
+
+
+def test_headlines(control):
+    assert headline(control.experiment("exp_firstdose")) == "20 mg is the best arm, with probability 0.95 or more."
+    assert headline(control.experiment("exp_remindertime")).startswith("Both arms are still in.")
+    assert headline(control.experiment("exp_remindertext")).startswith("A draft")
+    button = msgspec.structs.replace(control.experiment("exp_buttoncolour"), settled=True, epoch=None)
+    assert headline(button) == "Nothing is left to find out: blue leads, and red could not be told from it."
+    rule = control.experiment("exp_churnrate")
+    assert headline(rule).startswith("The mean is not known well enough yet.")
+    assert headline(msgspec.structs.replace(rule, answer="The mean is 0.05")) == "The mean is 0.05."
+
+
+def test_the_picture_has_every_arm_and_the_line_to_reach(control):
+    view, epochs = control.experiment("exp_buttoncolour"), control.epochs("exp_buttoncolour")
+    drawn = chart(view, epochs)
+    assert drawn["epochs"] == [1, 2, 3]
+    assert [series["name"] for series in drawn["series"]] == ["blue", "green", "red", NASTY]
+    assert drawn["series"][3]["means"] == [0.152, 0.118, None]
+    assert drawn["line"] == pytest.approx([0.334 - 0.212, 0.297 - 0.1403, 0.3124 - 0.0712])
+    rule = control.experiment("exp_churnrate")
+    assert chart(rule, control.epochs(rule.id))["series"][0]["means"] == [0.051, 0.0467]
+    assert chart(control.experiment("exp_remindertime"), control.epochs("exp_remindertime")) is None
+
+
+def test_a_part_is_sent_again_only_when_it_says_something_else(control, admin):
+    seen = re.search(r'hx-get="([^"]+)"', admin.get(BUTTON).text)[1]
+    assert admin.get(seen).status_code == 204
+    control.deal("exp_buttoncolour", 1)
+    fresh = admin.get(seen)
+    assert fresh.status_code == 200
+    assert fresh.text.strip().startswith('<div id="live"')
+    assert "<html" not in fresh.text
+    assert admin.get(re.search(r'hx-get="([^"]+)"', fresh.text)[1]).status_code == 204
+
+
+def test_pages_show_no_number_that_is_not_public(control, admin):
+    """What a page shows of an open epoch is the same whatever was answered: it is asked for nothing else."""
+    asked = []
+
+    class Watched:
+        def __getattr__(self, name):
+            asked.append(name)
+            return getattr(control, name)
+
+    client = sign_in(Watched())
+    for path in EVERY:
+        client.get(path)
+    allowed = {name for name in vars(dashboard.Control) if not name.startswith("_")}
+    assert set(asked) <= allowed
+    words = " ".join(re.sub(r"<[^>]+>", " ", admin.get(path).text) for path in READABLE).lower()
+    for forbidden in ("response rate", "responses", "conversions", "rewards so far", "answered so far"):
+        assert forbidden not in words
+
+
+def test_a_life_of_an_experiment_by_buttons(control, admin):
+    for action, state, words in (
+        ("start", "running", "has started"),
+        ("pause", "paused", "is paused"),
+        ("resume", "running", "goes on"),
+        ("stop", "stopped", "is stopped"),
+        ("archive", "archived", "is archived"),
+    ):
+        page = post(admin, f"{DRAFT}/{action}")
+        assert page.status_code == 200
+        assert words in page.text
+        assert control.experiment("exp_remindertext").state == state
+
+
+def test_what_cannot_be_done_is_said_on_the_experiments_page(control, admin):
+    page = post(admin, f"{BUTTON}/start")
+    assert page.status_code == 409
+    assert "The experiment is running, so this cannot be done." in page.text
+    assert "Noisy means" in page.text
+    assert post(admin, f"{BUTTON}/explode").status_code == 404
+    assert post(admin, "/experiments/nothing/pause").status_code == 404
+    assert admin.get(f"{BUTTON}/edit").status_code == 409
+
+
+def test_a_draft_is_deleted(control, admin):
+    assert "The draft is deleted" in post(admin, f"{DRAFT}/delete").text
+    assert "exp_remindertext" not in {view.id for view in control.experiments()}
+
+
+def test_empty_states_say_what_to_do(control):
+    control._experiments.clear()
+    control._populations.clear()
+    admin, analyst = sign_in(control), sign_in(control, ANALYST)
+    assert "No experiment yet" in admin.get("/").text
+    assert 'href="/planner"' in admin.get("/").text
+    assert "somebody with an admin key" in analyst.get("/").text
+    assert "No population yet" in admin.get("/ledger").text
+    assert "make one" in admin.get("/experiments/new").text
+    fresh = sign_in(FakeControl()).get("/experiments/exp_remindertime").text
+    assert "What next?" in fresh
+    assert "/v1/experiments/exp_remindertime/assignments" in fresh
+
+
+# ---------------------------------------------------------------------- forms
+
+
+def typed(**changes):
+    return {
+        "name": "new-one",
+        "description": "Hello\r\nthere",
+        "arms": "blue\n\n green \n",
+        "algorithm": "dp-bai-sharp",
+        "option.beta": "0.05",
+        "option.horizon": "1_000_000",
+        "option.ratio": "2.0",
+        "epsilon": "0.5",
+        "privacy_unit": "person",
+        "contribution": "",
+        "population": "everybody",
+        "low": "0",
+        "high": "1",
+        "default_reward": "",
+        "window": "90",
+        "window_unit": "minutes",
+        "source": "assignments",
+        **changes,
+    }
+
+
+def test_a_new_experiment(control, admin):
+    page = post(admin, "/experiments/new", typed())
+    assert page.status_code == 200
+    assert "The draft is saved" in page.text
+    made = control.experiment("exp_newone")
+    assert [arm.name for arm in made.arms] == ["blue", "green"]
+    assert made.options == {"beta": 0.05, "horizon": 1_000_000}
+    assert (made.window, made.default_reward, made.privacy.epsilon) == (5400.0, 0.0, "0.5")
+    assert made.description == "Hello\nthere"
+
+
+def test_a_new_rule_has_no_arms(control, admin):
+    data = typed(algorithm="dp-bernstein", arms="", **{"option.alpha": "0.1"})
+    assert post(admin, "/experiments/new", data).status_code == 200
+    assert control.experiment("exp_newone").kind == "rule"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("name", "", "Give it a name."),
+        ("name", "Green Button", "lower-case letters"),
+        ("name", "button-colour", "There is an experiment button-colour already."),
+        ("arms", "blue", "two arms or more"),
+        ("arms", "blue\nred\nblue", "blue is there 2 times"),
+        ("arms", "\n".join(map(str, range(101))), "100 arms at most"),
+        ("epsilon", "", "Give a number"),
+        ("epsilon", "0,5", "Write it with a point: 0.5."),
+        ("epsilon", "0", "above 0"),
+        ("epsilon", "-1", "Give a number"),
+        ("epsilon", "nan", "Give a number"),
+        ("algorithm", "dp-magic", "Choose one of the list"),
+        ("option.beta", "", "dp-bai-sharp needs it"),
+        ("option.ratio", "twice", "Give a number"),
+        ("privacy_unit", "nobody", "Choose one of these"),
+        ("population", "", "Give it a name"),
+        ("low", "x", "Give a number"),
+        ("low", "nan", "Give a number"),
+        ("high", "0", "above the lowest"),
+        ("default_reward", "2", "between the lowest and the highest"),
+        ("window", "-1", "0 or more"),
+        ("window", "0", "no reward would be in time"),
+        ("window", "999999999", "days or less"),
+        ("description", "x" * 2001, "2,000 letters at most"),
+    ],
+)
+def test_what_is_wrong_stands_next_to_its_field_and_input_is_kept(admin, field, value, words):
+    page = post(admin, "/experiments/new", typed(**{field: value}))
+    assert page.status_code in (409, 422)
+    text = html.unescape(page.text)
+    assert words in text
+    assert f'href="#{field}"' in text
+    if field not in ("algorithm", "privacy_unit"):
+        assert re.search(rf'id="{re.escape(field)}-error"', text)
+        assert re.search(rf'id="{re.escape(field)}"[^>]*aria-invalid="true"', text)
+        assert (value if len(value) < 100 else "new-one") in text
+    assert "everybody" in text
+
+
+def test_several_errors_at_once_are_all_said(admin):
+    text = post(admin, "/experiments/new", typed(name="", arms="", epsilon="")).text
+    assert "Some things are not right yet" in text
+    assert text.count('class="error"') == 3
+
+
+def test_what_is_typed_is_escaped_when_it_is_shown_again(admin):
+    text = post(admin, "/experiments/new", typed(name='"><script>alert(1)</script>', arms="</textarea><b>")).text
+    assert "<script>alert(1)" not in text
+    assert "</textarea><b>" not in text
+
+
+def test_a_draft_is_changed(control, admin):
+    text = admin.get(f"{DRAFT}/edit").text
+    assert "long &lt;i&gt;and&lt;/i&gt; winding" in text
+    assert 'value="0.05"' in text
+    page = post(admin, f"{DRAFT}/edit", typed(name="reminder-text", epsilon="2"))
+    assert "The draft is saved." in page.text
+    assert control.experiment("exp_remindertext").privacy.epsilon == "2"
+
+
+def test_the_options_of_an_algorithm(admin):
+    part = admin.get("/experiments/new/options?algorithm=dp-bernstein", headers={"HX-Request": "true"}).text
+    assert 'name="option.alpha"' in part
+    assert "within 10 %" in part
+    assert "<html" not in part
+    assert admin.get("/experiments/new/options?algorithm=nothing").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("arms=1", "2 or more"),
+        ("arms=2.5", "whole number"),
+        ("beta=1", "below 1"),
+        ("gap=0", "above 0"),
+        ("gap=1.5", "must be below the range"),
+        ("epsilon=x", "Give a number"),
+        ("per_hour=-3", "above 0"),
+        ("window=x", "Give a number"),
+    ],
+)
+def test_the_planner_says_what_is_wrong(admin, query, words):
+    page = admin.get(f"/planner?{query}")
+    assert page.status_code == 422
+    assert words in page.text
+    assert "No plan yet" in page.text
+
+
+def test_a_plan(admin):
+    text = admin.get("/planner?arms=4&epsilon=1&gap=0.05&beta=0.05&per_hour=500&window=1&window_unit=days").text
+    assert "<strong>25,500</strong> assignments" in text
+    assert "Ends after" in text
+    assert "No plan yet" in admin.get("/planner").text
+
+
+def test_the_ledger(control, admin):
+    text = admin.get("/ledger").text
+    assert "<strong>ε 6</strong> left of 10" in text
+    assert "the chain holds" in text
+    assert "spent by a release" in text
+    control.intact = False
+    assert "The chain is broken" in admin.get("/ledger").text
+    assert admin.get("/ledger?population=nobody").status_code == 404
+
+
+def test_a_new_population(control, admin):
+    assert "The population is there" in post(admin, "/ledger", {"name": "visitors", "budget": "3"}).text
+    assert control.ledger("visitors").population.budget == "3"
+    for data, words in (
+        ({"name": "visitors", "budget": "3"}, "already"),
+        ({"name": "Visitors!", "budget": "3"}, "lower-case"),
+        ({"name": "others", "budget": "lots"}, "Give a number"),
+    ):
+        page = post(admin, "/ledger", data)
+        assert page.status_code in (409, 422)
+        assert words in page.text
+
+
+def test_a_new_key_is_shown_once(control, admin):
+    page = post(admin, "/keys", {"name": "phone <app>", "scopes": ["report", "analyse"], "days": "30"})
+    secret = re.search(r'id="made-key"[^>]*value="([^"]+)"', page.text)[1]
+    assert control.authenticate(secret).expires_at == NOW + 30 * DAY
+    assert "only time that it is shown" in page.text
+    assert "sees single rewards" in page.text
+    assert page.headers["cache-control"] == "no-store"
+    assert secret not in admin.get("/keys").text
+    assert "phone &lt;app&gt;" in admin.get("/keys").text
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"name": "", "scopes": ["report"], "days": ""}, "Say who or what it is for"),
+        ({"name": "x", "days": ""}, "Choose what the key may do"),
+        ({"name": "x", "scopes": ["root"], "days": ""}, "Choose what the key may do"),
+        ({"name": "x", "scopes": ["report"], "days": "7"}, "Choose one of these"),
+        ({"name": "x" * 201, "scopes": ["report"], "days": ""}, "200 letters at most"),
+    ],
+)
+def test_keys_that_cannot_be_made(control, admin, data, words):
+    before = len(control.keys())
+    page = post(admin, "/keys", data)
+    assert page.status_code == 422
+    assert words in page.text
+    assert len(control.keys()) == before
+
+
+def test_revoking_a_key(control, admin):
+    assert "is revoked" in post(admin, "/keys/k3/revoke").text
+    assert control.key("k3").revoked_at == NOW
+    assert post(admin, "/keys/nothing/revoke").status_code == 404
+    assert post(admin, "/keys/k1/revoke").url.path == "/login"
+
+
+def test_a_form_that_is_too_large_or_no_form(admin):
+    assert admin.post("/experiments/new", content=b"x" * 1_100_000).status_code == 413
+    assert admin.post("/experiments/new", content=b"\xff\xfe").status_code == 400
+    assert admin.post("/experiments/new", content=b"&".join([b"a=b"] * 2000)).status_code == 400

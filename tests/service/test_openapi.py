@@ -1,0 +1,89 @@
+"""The OpenAPI document is true: requests made from it, sensible and not, get what it says and never a 5xx."""
+
+import itertools
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from discreet.service.http.app import make_app
+from discreet.service.http.openapi import document
+from tests._tools.service_tools import draft, small
+
+FEW, FEWER, MANY = 8, 2, 60
+BEYOND = [positive_data_acceptance]  # a schema cannot say that a budget is spent, or which options a policy has
+
+
+class Stage:
+    """The application of the test that runs now: the document is the same for all of them."""
+
+    app = None
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "http":
+            await self.app(scope, receive, send)
+
+
+STAGE = Stage()
+SCHEMA = schemathesis.openapi.from_dict(document())
+SCHEMA.app = STAGE
+
+
+class Place:
+    """A service with an experiment in every state, so that paths lead somewhere."""
+
+    def __init__(self, world):
+        self.key = world.key
+        STAGE.app = make_app(world.control, tick=None)
+        control = world.control
+        for name in ("running", "paused", "stopped", "fed"):
+            control.create(draft(name, **small(source="totals" if name == "fed" else "assignments")))
+            control.start(name)
+        control.create(draft("mean", **small(rule="dp-nas-released")))
+        control.create(draft("draft", **small()))
+        control.pause("paused")
+        control.stop("stopped")
+        (given,) = world.ask("running", "ann")
+        self.names = {
+            "experiment": itertools.cycle(["running", "paused", "stopped", "fed", "mean", "draft"]),
+            "assignment": itertools.repeat(given.assignment),
+            "population": itertools.repeat("crowd"),
+            "key": itertools.repeat("00000000"),  # ours must last
+        }
+
+
+@pytest.fixture
+def place(world):
+    return Place(world)
+
+
+def try_it(case, place, headers):
+    """As it was made, and with the name of something that is there."""
+    case.call_and_validate(headers=headers, excluded_checks=BEYOND)
+    if case.path_parameters:
+        case.path_parameters = {name: next(place.names[name]) for name in case.path_parameters}
+        case.call_and_validate(headers=headers, excluded_checks=BEYOND)
+
+
+def bounded(most):
+    return settings(max_examples=most, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@SCHEMA.parametrize()
+@bounded(FEW)
+def test_the_document_is_true(case, place):
+    try_it(case, place, {"Authorization": f"Bearer {place.key}"})
+
+
+@SCHEMA.parametrize()
+@bounded(FEWER)
+def test_the_document_is_true_without_a_key(case, place):
+    try_it(case, place, {})
+
+
+@pytest.mark.study
+@SCHEMA.parametrize()
+@bounded(MANY)
+def test_the_document_is_true_of_many_requests(case, place):
+    try_it(case, place, {"Authorization": f"Bearer {place.key}"})

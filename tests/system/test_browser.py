@@ -1,0 +1,376 @@
+"""The dashboard in a real browser: nothing is refused by the policy, pictures are drawn, keyboards and phones suffice.
+
+`chromium` (or `google-chrome`) must be installed, and playwright for Python; no browser is downloaded.
+"""
+
+import os
+import shutil
+import socket
+import threading
+import time
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+uvicorn = pytest.importorskip("uvicorn", reason="needs uvicorn: pip install uvicorn")
+pytest.importorskip("starlette", reason="needs starlette: pip install starlette")
+
+from starlette.applications import Starlette  # noqa: E402
+
+from discreet.service import dashboard  # noqa: E402
+from tests._tools.fake_control import ADMIN, NASTY, FakeControl  # noqa: E402
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = ["--disable-gpu", "--disable-background-networking", "--no-first-run", "--disable-component-update"]
+BUTTON = "/experiments/exp_buttoncolour"
+HARMLESS = (
+    "status of 422",  # a form that was sent back is not a fault of the page
+    "willReadFrequently",  # the tests read what was painted
+)
+PAGES = [
+    "/",
+    BUTTON,
+    "/experiments/exp_remindertime",
+    "/experiments/exp_churnrate",
+    "/experiments/exp_remindertext",
+    "/experiments/new",
+    "/ledger",
+    "/planner?arms=4&epsilon=1&gap=0.05&beta=0.05&per_hour=500",
+    "/keys",
+]
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt install chromium"),
+    # Closing the driver's event loop leaves what it had open to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+class Site:
+    """The dashboard on a port of this machine."""
+
+    def __init__(self):
+        self.control = FakeControl()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        app = Starlette(routes=dashboard.routes(self.control, secure=False))
+        self._server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listener]}, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        deadline = time.monotonic() + 20
+        while not self._server.started:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, *_):
+        self._server.should_exit = True
+        self._server.force_exit = True
+        self._thread.join(20)
+        self._listener.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, "--disable-sync", *root])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def site():
+    with Site() as site:
+        yield site
+
+
+@pytest.fixture
+def signed_in(browser, site):
+    """Makes signed-in pages, and afterwards checks that no page had anything to complain about."""
+    complaints, contexts = [], []
+
+    def make(width=1200, scheme="light"):
+        context = browser.new_context(
+            base_url=site.address, viewport={"width": width, "height": 740}, color_scheme=scheme
+        )
+        contexts.append(context)
+        context.set_default_timeout(20_000)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.add_init_script(
+            "addEventListener('securitypolicyviolation', e => console.error('refused', e.violatedDirective, e.sample))"
+        )
+        page.goto("/login")
+        page.get_by_label("Your key").fill(ADMIN)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("heading", name="Experiments").wait_for()
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert [text for text in complaints if not any(harmless in text for harmless in HARMLESS)] == []
+
+
+def test_the_policy_has_teeth(browser, site):
+    context = browser.new_context(base_url=site.address)
+    page = context.new_page()
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto("/login")
+    page.evaluate("document.body.setAttribute('style', 'color: red')")
+    page.evaluate("document.body.append(Object.assign(document.createElement('script'), {text: 'window.ran = 1'}))")
+    assert page.evaluate("window.ran") is None
+    assert sum("Content Security Policy" in text for text in complaints) == 2
+    context.close()
+
+
+def in_time(true, seconds=20):
+    """Wait until something is true: browsers paint when they have time."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def colours(page):
+    """The colours that the picture is painted with, most frequent first."""
+    return page.evaluate(
+        """() => {
+            const canvas = document.querySelector('.plot canvas'), seen = new Map();
+            const p = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+            for (let i = 0; i < p.length; i += 4) if (p[i + 3] === 255) {
+                const name = [p[i], p[i + 1], p[i + 2]].join();
+                seen.set(name, (seen.get(name) || 0) + 1);
+            }
+            return [...seen.keys()];
+        }"""
+    )
+
+
+def test_every_page_is_quiet_and_fits(signed_in):
+    for width, scheme in ((1200, "light"), (360, "dark")):
+        page = signed_in(width, scheme)
+        for path in PAGES:
+            page.goto(path)
+            page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+            beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert beyond == 0, (path, width)
+
+
+def test_the_picture_is_drawn_in_the_colours_of_the_legend(signed_in):
+    page = signed_in()
+    page.goto(BUTTON)
+    in_time(lambda: {"0,114,178", "213,94,0", "0,138,101", "168,71,138"} <= set(colours(page)))
+    page.emulate_media(color_scheme="dark")
+    in_time(lambda: {"86,180,233", "255,139,77"} <= set(colours(page)))
+    page.locator(".plot canvas").scroll_into_view_if_needed()
+    box = page.locator(".plot canvas").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=5)
+    page.locator(".readout", has_text="Epoch 2: blue 0.297 ± 0.0341, green 0.241").wait_for()
+    page.set_viewport_size({"width": 500, "height": 700})
+    for _ in range(100):  # not wait_for_function, whose eval the policy refuses
+        if page.evaluate("() => document.querySelector('.plot .uplot').clientWidth < 480"):
+            break
+        page.wait_for_timeout(100)
+    else:
+        raise AssertionError("the picture is as wide as before")
+
+
+def test_names_stay_text(signed_in):
+    page = signed_in()
+    page.goto(BUTTON)
+    assert page.get_by_text(NASTY, exact=True).count() >= 2
+    assert page.locator("b[onclick]").count() == 0
+
+
+def test_the_page_follows_the_experiment_and_leaves_the_reader_alone(signed_in, site):
+    page = signed_in()
+    page.goto(BUTTON)
+    page.get_by_text("Every release, as it left").click()
+    page.get_by_text("Stop…").click()
+    stop = page.get_by_role("button", name="Stop it for good")
+    stop.focus()
+    page.evaluate("document.querySelector('.plot canvas').dataset.same = 'yes'")
+    site.control.deal("exp_buttoncolour", 777)
+    page.get_by_text("13,987").first.wait_for()
+    assert page.locator("#all-releases").get_attribute("open") is not None
+    assert stop.is_visible()
+    assert page.evaluate("document.activeElement.textContent") == "Stop it for good"
+    assert page.locator(".plot canvas[data-same=yes]").count() == 1
+    site.control.deal("exp_buttoncolour", 1)  # and again: the part that came is refreshed too
+    page.get_by_text("13,988").first.wait_for()
+    assert page.locator("#connection").is_hidden()
+
+
+def test_a_service_that_does_not_answer_is_said(browser, site):
+    context = browser.new_context(base_url=site.address)
+    page = context.new_page()
+    page.goto("/login")
+    page.get_by_label("Your key").fill(ADMIN)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/")
+    page.goto(BUTTON)
+    notice = page.get_by_text("The service does not answer")
+    page.route("**/live?*", lambda route: route.abort())
+    notice.wait_for(timeout=20_000)
+    assert page.get_by_text("Noisy means").first.is_visible()
+    page.unroute("**/live?*")
+    notice.wait_for(state="hidden", timeout=20_000)
+    context.close()
+
+
+def test_a_key_that_is_revoked_meanwhile_leads_to_the_sign_in(browser, site):
+    context = browser.new_context(base_url=site.address)
+    page = context.new_page()
+    page.goto("/login")
+    page.get_by_label("Your key").fill(ADMIN)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/")
+    page.goto(BUTTON)
+    site.control.revoke_key("k1")
+    page.wait_for_url("**/login?**", timeout=20_000)
+    context.close()
+
+
+def test_a_new_experiment_by_keyboard_alone(signed_in, site):
+    page = signed_in()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "New experiment"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/experiments/new")
+    page.get_by_label("Name", exact=True).focus()
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.keyboard.type("by keyboard")
+    page.keyboard.press("Enter")
+    page.get_by_role("alert").wait_for()
+    assert page.evaluate("document.activeElement.getAttribute('role')") == "alert"
+    assert page.get_by_label("Name", exact=True).input_value() == "by keyboard"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    name = page.get_by_label("Name", exact=True)
+    name.focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("by-keyboard")
+    page.keyboard.press("Tab")
+    page.keyboard.type("What is it for")
+    page.keyboard.press("Tab")
+    page.keyboard.type("blue")
+    page.keyboard.press("Enter")
+    page.keyboard.type("red")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "algorithm"
+    page.keyboard.type("dp-bern")
+    page.get_by_label("Alpha").wait_for()
+    page.keyboard.press("Home")
+    page.get_by_text("Drops arms until one is left").wait_for()
+    page.get_by_role("button", name="Save the draft").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("The draft is saved").wait_for()
+    assert "done=" not in page.url
+    assert [arm.name for arm in site.control.experiment("exp_bykeyboard").arms] == ["blue", "red"]
+
+
+def answer(program, experiment, people):
+    """A program that assigns people and reports what they did: blue is better."""
+    asked = {"units": [f"person {number}" for number in people]}
+    given = program.post(f"/v1/experiments/{experiment}/assignments", json=asked).json()["assignments"]
+    rewards = [
+        {"assignment": one["assignment"], "reward": 1.0 if one["arm"] == "blue" else 0.0}
+        for one in given
+        if one["learn"]
+    ]
+    if rewards:
+        assert program.post("/v1/rewards:batch", json={"rewards": rewards}).is_success
+
+
+def revoke(page, name):
+    """End a key, by its buttons."""
+    page.goto("/keys")
+    row = page.get_by_role("listitem").filter(has_text=name)
+    row.get_by_text("Revoke…").click()
+    row.get_by_role("button", name="Revoke the key").click()
+    page.get_by_text("revoked").first.wait_for()
+
+
+def test_an_experiment_from_its_form_to_its_answer_on_the_real_service(browser, tmp_path):
+    httpx = pytest.importorskip("httpx")
+    from tests._tools import live_service
+
+    complaints = []
+    with live_service.running(tmp_path / "service.db") as live:
+        context = browser.new_context(base_url=live.address)
+        context.set_default_timeout(20_000)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto("/")
+        page.get_by_label("Your key").fill(live.key)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("heading", name="No experiment yet").wait_for()
+        page.get_by_role("link", name="New experiment").click()
+        page.get_by_label("Name", exact=True).fill("colours")
+        page.get_by_label("Arms").fill("blue\nred")
+        page.get_by_label("How long a reward may take").fill("1")
+        page.get_by_label("Unit of the time").select_option("seconds")
+        page.get_by_role("button", name="Save the draft").click()
+        page.get_by_text("Start…").click()
+        page.get_by_role("button", name="Start it").click()
+        page.get_by_role("heading", name="What next?").wait_for()
+        experiment = page.url.rpartition("/")[2]
+        page.goto("/keys")
+        page.get_by_label("For", exact=True).fill("shop")
+        page.get_by_label("assign").check()
+        page.get_by_label("report").check()
+        page.get_by_role("button", name="Make the key").click()
+        key = page.locator("#made-key").input_value()
+        page.goto(f"/experiments/{experiment}")
+        with httpx.Client(base_url=live.address, headers={"Authorization": f"Bearer {key}"}) as program:
+            for start in range(0, 20_000, 500):
+                answer(program, experiment, range(start, start + 500))
+                if page.locator(".plot canvas").count() and page.get_by_text("blue is the best arm").count():
+                    break
+                time.sleep(0.5)
+        page.get_by_text("blue is the best arm").wait_for()
+        page.get_by_text("red was").first.wait_for()
+        page.locator(".plot canvas").wait_for()
+        page.goto("/ledger")
+        assert page.get_by_role("row").filter(has_text="colours").count() >= 2  # set aside, and released
+        revoke(page, "shop")
+        time.sleep(1.1)  # for which a key is remembered
+        refused = httpx.get(f"{live.address}/v1/experiments", headers={"Authorization": f"Bearer {key}"})
+        assert refused.status_code == 401
+        for path in ("/", "/keys", f"/experiments/{experiment}"):
+            page.goto(path)
+            assert page.get_by_role("heading", level=1).count() == 1
+        context.close()
+    assert complaints == []
+
+
+def test_start_asks_first(signed_in, site):
+    page = signed_in()
+    page.goto("/experiments/exp_remindertext")
+    page.get_by_text("Start…").click()
+    page.get_by_role("button", name="Start it").click()
+    page.get_by_text("The experiment has started").wait_for()
+    assert site.control.experiment("exp_remindertext").state == "running"
+
+
+def test_a_key_is_copied(signed_in):
+    page = signed_in()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/keys")
+    page.get_by_label("For", exact=True).fill("phone")
+    page.get_by_label("report").check()
+    page.get_by_role("button", name="Make the key").click()
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("#made-key").input_value()

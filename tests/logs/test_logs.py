@@ -386,7 +386,7 @@ def test_a_later_epoch_must_say_where_it_begins(engine, log):
 
 def test_a_missing_engine_is_named(monkeypatch, log):
     for engine in ENGINES:
-        monkeypatch.delitem(sys.modules, f"discreet.logs.with_{engine}", raising=False)
+        monkeypatch.delitem(sys.modules, f"discreet.logs.{engine}_engine", raising=False)
         monkeypatch.setitem(sys.modules, engine, None)
         with pytest.raises(ModuleNotFoundError, match=rf"logs need {engine}: pip install 'discreet\[logs\]'"):
             epoch_totals("log.parquet", plan_for(Grid(0.0, 1.0), {"x": 8}), engine=engine)

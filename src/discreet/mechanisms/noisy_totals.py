@@ -42,10 +42,12 @@ class NoisyTotals(Mechanism):
             return self._answer_parts(plan, query, totals, taken)
         width, pulls = self.width, plan.pulls
         exact = {arm: (self._check_total(arm, totals[arm], count * width), count) for arm, count in pulls.items()}
+        if not query.held <= exact.keys():
+            raise ArgumentError(f"held must be planned arms, got {sorted(map(str, query.held - exact.keys()))}")
+        (epsilon,) = query.epsilons
+        noises, scale = self._draw(width, epsilon, len(exact) - len(query.held))
         if self._held or query.held:
             exact = self._without_held(exact, query.held)
-        (epsilon,) = query.epsilons
-        noises, scale = self._draw(width, epsilon, len(exact))
         ends = {arm: taken[arm] + pulls[arm] for arm in exact}
         return tuple(
             Release(
@@ -62,8 +64,6 @@ class NoisyTotals(Mechanism):
 
     def _without_held(self, exact: dict[Arm, tuple[int, int]], held: frozenset[Arm]) -> dict[Arm, tuple[int, int]]:
         """Return total and count of each arm that is released now, with what was held of it. Keep those of the rest."""
-        if not held <= exact.keys():
-            raise ArgumentError(f"held must be planned arms, got {sorted(map(str, held - exact.keys()))}")
         for arm, (total, count) in exact.items():
             before, earlier = self._held.pop(arm, (0, 0))
             exact[arm] = before + total, earlier + count

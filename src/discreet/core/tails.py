@@ -42,7 +42,7 @@ def tail_exponent(total: float, count: float, noises: int, mean: float, epsilon:
 
         ln Pr <= s total + count ln(1 - mean + mean e^-s) - noises ln(1 - s^2/epsilon^2).
 
-    The best s is where the derivative is 0; any other s gives a valid, smaller exponent. Without noise it is count
+    The best s is where the derivative is 0; any other s yields a valid, smaller exponent. Without noise it is count
     times kl; with one noise it is at most count times d_epsilon, whose limit it is for many rewards.
 
     Args:
@@ -235,7 +235,7 @@ def hoeffding_radius(count: float, noises: int, epsilon: float, level: float) ->
     """Return r such that a noisy total exceeds its mean by r or more with probability exp(-level) at most.
 
     The same holds below the mean. The radius is the least (count s^2/8 - noises ln(1 - s^2/epsilon^2) + level)/s; any s
-    gives a valid one.
+    yields a valid one.
 
     Args:
         count: The number of independent rewards, each in [0, 1].

@@ -218,7 +218,7 @@ def test_a_pipe():
 
 
 @pytest.mark.parametrize(
-    ("rule", "count"), [(NAS, ENOUGH), (["--epsilon", "1", *ROUGH], 4096)], ids=["nas", "dp-exp-nas"]
+    ("rule", "count"), [(NAS, ENOUGH), (["--epsilon", "1", *ROUGH], 4096)], ids=["nas", "dp-bernstein"]
 )
 def test_a_slow_pipe_is_not_waited_for(rule, count):
     """The command ends with the row that the rule needs, while the pipe is still open."""

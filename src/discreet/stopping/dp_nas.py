@@ -50,6 +50,7 @@ class DPNAS(NAS):
     key = "dp-nas"
     reason = "a sparse vector over prefix sums at epsilon/2, then one Laplace release of the last sum at epsilon/2"
     keeps_secrets = True
+    kernel = "nas"
 
     epsilon: Positive
 

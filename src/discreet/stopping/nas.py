@@ -46,7 +46,7 @@ class NAS(StoppingRule):
     """
 
     key = "nas"
-    kernel = "stopping"
+    kernel = "nas"
 
     @property
     def half_width(self) -> float:

@@ -95,7 +95,7 @@ class Policy(Algorithm):
         return {arm: index for index, arm in enumerate(self.arms)}
 
     def _argmax(self, score: Callable[[int], float]) -> int:
-        """Return the index of the arm with the largest score; among equals that with the fewest pulls, then the first."""
+        """Return the index of the arm of the largest score; among equals of the fewest pulls, then the first."""
         pulls = self.pulls
         return max(range(len(pulls)), key=lambda arm: (score(arm), -pulls[arm]))
 

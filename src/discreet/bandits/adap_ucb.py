@@ -17,8 +17,8 @@ class AdaPUCB(BatchedPolicy):
 
     The mean is that of the arm's last episode alone, of n rewards and one noise; t is the step at which the episode
     begins. For alpha > 3 the regret is at most the sum over worse arms of 16 alpha ln(T)/min(gap, epsilon) and a
-    constant (Azize's thesis, which has ln(t) where the first version has ln(2t)), for all rewards in [0, 1]. Among equal
-    indices the arm with the fewest pulls is taken.
+    constant (Azize's thesis, which has ln(t) where the first version has ln(2t)), for all rewards in [0, 1]. Among
+    equal indices the arm with the fewest pulls is taken.
 
     Private because each reward enters the total of one episode, which is released once.
 

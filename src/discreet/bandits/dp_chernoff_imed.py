@@ -25,9 +25,9 @@ class DPChernoffIMED(DPIMED):
     its m batches (`tail_exponent`). DP-IMED's n d_epsilon is this exponent for one noise, in the limit of long
     batches; so both have the same asymptotic regret, the ratio of batches times the lower bound for Bernoulli arms.
 
-    *Why it cannot stay with a wrong arm.* Let the best arm have mean mu and n pulls in m batches. The exponent only grows
-    with the mean it is tested against, so while the leader's mean is at most mu, E > x has a probability of at most
-    exp(-x), whatever the noises. The leader has E = 0; so the best arm is pulled again as soon as the leader has
+    *Why it cannot stay with a wrong arm.* Let the best arm have mean mu and n pulls in m batches. The exponent only
+    grows with the mean it is tested against, so while the leader's mean is at most mu, E > x has a probability of at
+    most exp(-x), whatever the noises. The leader has E = 0; so the best arm is pulled again as soon as the leader has
     n exp(E - c) pulls (and no other arm comes first). To wait until T takes E >= c + ln(T/n): at most exp(-c) n/T for
     each of the few batch ends. A leader whose mean is too high is pulled until it is not, with one more noise and half
     as many more rewards each time. This holds for all rewards in [0, 1], since the exponent does.

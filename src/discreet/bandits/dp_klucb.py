@@ -17,8 +17,8 @@ class DPKLUCB(BatchedPolicy):
 
     d_epsilon says how well privacy lets two Bernoulli variables be told apart (`discreet.theory.private_divergence`).
     With batches of ratio r the regret is at most r times the lower bound for Bernoulli arms, as T grows. For other
-    rewards in [0, 1] privacy is the same, and the regret is bounded as for Bernoulli arms of the same means. Among equal
-    indices the arm with the fewest pulls is taken.
+    rewards in [0, 1] privacy is the same, and the regret is bounded as for Bernoulli arms of the same means. Among
+    equal indices the arm with the fewest pulls is taken.
 
     Private because each reward enters the total of one batch, which is released once.
 
@@ -27,8 +27,8 @@ class DPKLUCB(BatchedPolicy):
         epsilon: The largest privacy loss of one reward, above 0.
         horizon: The number of pulls in all, if there is an end.
         ratio: The factor by which an arm's pulls grow with a batch.
-        first_batch: The first batch's pulls of each arm, by default 1. The published schedule's is not known to us; 1 is
-            safe here, since an arm that noise made look bad is tried again as ln(t) grows.
+        first_batch: The first batch's pulls of each arm, by default 1. The published schedule's is not known to us; 1
+            is safe here, since an arm that noise made look bad is tried again as ln(t) grows.
         low: The least reward. The index is that of rewards rescaled to [0, 1].
         high: The largest reward.
 

@@ -39,8 +39,8 @@ class DPUCB(CounterPolicy):
     hidden, one tree is touched and epsilon suffices, without their leading K. The third is the index in A. Azize's
     thesis.
 
-    Private because a reward enters the tree of its own arm only, in at most one node of each level, and the nodes' shares
-    of epsilon add up to epsilon. With "mishra-thakurta-2015" a row enters K trees, at epsilon/K each.
+    Private because a reward enters the tree of its own arm only, in at most one node of each level, and the nodes'
+    shares of epsilon add up to epsilon. With "mishra-thakurta-2015" a row enters K trees, at epsilon/K each.
 
     Args:
         arms: The names of the arms.

@@ -10,7 +10,6 @@ from discreet.core.options import Seed
 from discreet.core.registry import register
 
 
-
 @register
 @dataclass(kw_only=True)
 class ThompsonSampling(StepWisePolicy):

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from discreet.core import registry
@@ -92,6 +93,11 @@ class Driver(Secret):
     def finished(self) -> bool:
         """True when nothing is left to sample."""
         return self._algorithm.finished
+
+    @property
+    def path(self) -> Path | None:
+        """The file that it keeps up to date; None without one."""
+        return None if self._file is None else self._file.path
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._algorithm!r}, epoch={self._algorithm.epoch + 1})"

@@ -216,14 +216,15 @@ class StateFile:
     def close(self) -> None:
         """Unlock the file. After a commit that has failed, put the old head back first."""
         self.drop_room()
-        lost = None
+        lost = ""
         try:
             self._settle()
         except OSError as error:
-            lost = error
-        if self.lock is not None:
-            self.lock.release()
-        if lost is not None:
+            lost = str(error)
+        finally:
+            if self.lock is not None:
+                self.lock.release()
+        if lost:
             warnings.warn(
                 f"{self.path} may have releases that were never shown, since it could not be put back ({lost}): "
                 f"remove it and {self._ledger.name}; whoever loads it pays epsilon again",

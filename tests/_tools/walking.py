@@ -8,6 +8,7 @@ import numpy as np
 import discreet
 from discreet import Bandit, Stream, Totals, WaitingError
 from discreet.core.options import field_names
+from discreet.core.registry import find
 from discreet.core.statistics import Statistic
 
 AB = ("A", "B")
@@ -26,11 +27,11 @@ BY_TOTALS = ("dp-se", "dp-se-person", "dp-se-svt", "dp-bai")  # their epochs are
 
 
 def algorithm(key, **options):
-    """A small private algorithm."""
+    """A small algorithm."""
+    known = field_names(find(key), init=True)
+    chosen = {name: value for name, value in (RULE if key in discreet.RULES else OPTIONS).items() if name in known}
     if key in discreet.RULES:
-        return discreet.make_rule(key, **{**RULE, **options})
-    known = field_names(discreet.POLICIES[key], init=True)
-    chosen = {name: value for name, value in OPTIONS.items() if name in known}
+        return discreet.make_rule(key, **{**chosen, **options})
     return discreet.make_policy(key, AB, **{**chosen, **OWN.get(key, {}), **options})
 
 
@@ -72,7 +73,7 @@ def advance(driver, seed=0):
 
 
 def is_private(key):
-    return discreet.core.registry.find(key).reason is not None or key == "guess-and-double"
+    return find(key).reason is not None or key == "guess-and-double"
 
 
 PRIVATE_POLICIES = [key for key in sorted(discreet.POLICIES) if is_private(key)]

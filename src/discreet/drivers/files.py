@@ -3,8 +3,8 @@
 `<path>` is the head. Its public part says which algorithm with which options it is, and how much of the ledger counts.
 Its secret part has the exact sums of the open epoch, the noise of an open sparse vector's threshold, and tickets; it is
 empty when the algorithm has finished. `<path>.ledger` has one line of JSON for each plan that was closed: releases,
-which are public. To commit is to append lines, sync them, and then replace the head. A crash leaves the old state or the
-new one. Lines that no head counts were never shown, and are written over.
+which are public. To commit is to append lines, sync them, and then replace the head. A crash leaves the old state or
+the new one. Lines that no head counts were never shown, and are written over.
 
 While its secret part is not empty, a file is as sensitive as the rewards. It is readable for its owner only; keep it,
 and its backups, as you keep the rewards.

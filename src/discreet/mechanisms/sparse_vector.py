@@ -110,7 +110,7 @@ class SparseVector(Mechanism):
         if query.measure is Measure.SPREAD:
             raise ArgumentError("the spread of arms is tested once a plan")
         ((arm, given),) = totals.items()
-        increments, counts = np.asarray(given), np.asarray(query.counts)
+        increments, counts = np.asarray(given), _as_array(query.counts)
         most = np.diff(counts, prepend=self._count) * self.width
         if increments.shape != counts.shape or increments.dtype.kind not in "iu":
             raise ArgumentError(f"arm {arm!r} needs {counts.size} totals between tests, as an array of integers")
@@ -137,14 +137,15 @@ class SparseVector(Mechanism):
 
     def _test_many(self, query: ThresholdQuery, arm: Arm, increments: NDArray[Any]) -> None:
         """Answer many tests of one arm, whose totals between tests come as an array."""
-        counts = np.asarray(query.counts)
+        counts = _as_array(query.counts)
         if float(counts[-1]) * (abs(self.grid.floor) + self.width) >= _EXACT:
             counts, increments = counts.astype(object), increments.astype(object)
         sums = self._sums.get(arm, 0) + np.cumsum(increments)
         measured = sums + counts * self.grid.floor
         margins = (measured if self._one_sided else np.abs(measured)) - query.limits
-        for start in range(0, margins.size, _BLOCK):
-            block = margins[start : start + _BLOCK]
+        size = margins.size if self.noise is None else _BLOCK
+        for start in range(0, margins.size, size):
+            block = margins[start : start + size]
             above = np.asarray(self._is_above(block, self._test_noise(block.size)), dtype=bool)
             first = int(above.argmax())
             self._halted = bool(above[first])
@@ -195,3 +196,8 @@ class SparseVector(Mechanism):
         self._sums = {arm: int(total) for arm, total in state["sums"]}
         self._count, self._tests = int(state["count"]), int(state["tests"])
         self._threshold_noise = int(state["threshold_noise"])
+
+
+def _as_array(counts: range | tuple[int, ...]) -> NDArray[np.int64]:
+    """Return counts as an array; numpy alone would read a range number by number."""
+    return np.arange(counts.start, counts.stop, counts.step) if isinstance(counts, range) else np.array(counts)

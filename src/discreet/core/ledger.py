@@ -70,7 +70,10 @@ class Ledger(Sequence[Release]):
         return self._epochs
 
     def by_epoch(self) -> Iterator[tuple[Release, ...]]:
-        """Yield the releases of each epoch: none where nothing was released, and last the tests of an open one."""
+        """Yield what each close has released: nothing where nothing was.
+
+        Tests that have not halted leave their epoch open, so they come before what closes it.
+        """
         position, length = 0, len(self)
         epochs = self._columns.epoch
         for epoch in range(1, self._epochs + 2):
@@ -80,6 +83,9 @@ class Ledger(Sequence[Release]):
             found = tuple(self[start:position])
             if position == self._length < length and self._tests is not None and self._tests.epoch == epoch:
                 found, position = (*found, self._tests), length
+            if found and found[-1].kind == Kind.TESTS:
+                yield found
+                found = ()
             if found or epoch <= self._epochs:
                 yield found
 

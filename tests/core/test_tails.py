@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.tails import bernstein_radius, hoeffding_radius, largest_mean, lead_exponent, tail_exponent
+from discreet.core.tails import (
+    bernstein_radius,
+    hoeffding_radius,
+    laplace_sum_radius,
+    largest_mean,
+    lead_exponent,
+    tail_exponent,
+)
 from discreet.lab.kernels import formulas as compiled
 
 EPSILONS = st.floats(0.01, 5.0)
@@ -96,3 +103,14 @@ def test_the_bounds_hold_and_are_not_far_from_the_truth(distribution, noises, ep
     for lead in (10, 20, 30):
         allowed = math.exp(-lead_exponent(lead, count, 2 * noises, mean * (1 - mean), epsilon))
         assert np.mean(totals - others >= lead) <= allowed + 4 * math.sqrt(allowed / runs)
+
+
+def test_the_radius_of_a_sum_of_noises_holds():
+    rng = np.random.default_rng(0)
+    for scales in ([1.0], [10.0] * 12, [2.0] * 20 + [20.0] * 5):
+        sums = rng.laplace(0, scales, size=(200_000, len(scales))).sum(axis=1)
+        for beta in (0.3, 0.05, 0.001):
+            radius = laplace_sum_radius(scales, beta)
+            assert (np.abs(sums) > radius).mean() <= beta
+            assert radius <= 4 * np.quantile(np.abs(sums), 1 - beta)  # and is not absurdly wide
+    assert laplace_sum_radius([], 0.1) == 0.0

@@ -8,18 +8,20 @@ give the block's total and its squares, which is all that the rule ever uses.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet.lab.instances import Instance
+from discreet.lab.kernels.coins import coin_of
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import bernstein_radius, largest_mean
-from discreet.lab.kernels.randomness import binomial
-from discreet.lab.kernels.stopping import Coin, discrete_laplace
+from discreet.lab.kernels.randomness import binomial, discrete_laplace
 from discreet.stopping import DPBernstein
 
 
-class Rule(NamedTuple):
+class Parameters(NamedTuple):
     """What a rule object is made of."""
 
     alpha: float
@@ -36,10 +38,10 @@ class Rule(NamedTuple):
     variance_scale: float
 
 
-def rule_of(rule: DPBernstein) -> tuple[Rule, Any, Any]:
+def parameters_of(rule: DPBernstein) -> tuple[Parameters, Any, Any]:
     """The same of a rule object, with the ends of its blocks and the variance levels of its tests."""
     grid = rule.grid
-    formulas = Rule(
+    formulas = Parameters(
         rule.alpha, rule.window, rule.mean_epsilon, rule.variance_epsilon, rule.level, rule._noise_radius,
         grid.width, grid.floor, grid.step, rule.rounding / grid.step, rule._laplace.scale, rule._square_laplace.scale,
     )  # fmt: skip
@@ -90,6 +92,12 @@ def _play(coin, rule, ends, levels, state, cap):
     return False, cap, math.nan
 
 
-def play(coin: Coin, rule: tuple[Rule, Any, Any], state: Any, cap: int) -> Any:
-    """Whether the rule halted, the samples it took, and its estimate."""
-    return _play(coin, *rule, state, cap)
+def program(rule: DPBernstein, instance: Instance) -> Any:
+    """Return the kernel of a rule on samples of two values, or None for others: see `discreet.lab.kernels`.
+
+    Args:
+        rule: The rule.
+        instance: The distribution of its samples.
+    """
+    coin, parameters = coin_of(rule, instance), parameters_of(rule)
+    return None if coin is None else partial(_play, coin, *parameters, cap=rule.max_samples)

@@ -1,4 +1,4 @@
-"""DP-UCB with Bernoulli arms, compiled: reference, lazy and skip-ahead, for any preset and any relaxation.
+"""DP-UCB with Bernoulli arms, compiled: reference and skip-ahead, for any preset and any relaxation.
 
 An arm with n pulls, total S and tree noise N has the index (S + N + relaxation)/n + sqrt(2 ln t / n); a `fixed`
 above 0 replaces sqrt(2 ln t), for the thesis's index. Every kernel gives how often each arm was pulled by each
@@ -10,11 +10,13 @@ reward wide, which is nothing beside it.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from discreet.bandits import DPUCB
+from discreet.lab.instances import Instance
 from discreet.lab.kernels import tree_minimum
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import SLACK, best_rival, leader, next_block, note
@@ -27,11 +29,11 @@ _ROUNDING = 1e-9  # room for rounding in a bound on totals, for each pull
 _RARE = 0.3  # a block is tried when its noise sinks too low with at most this chance
 
 
-def constants(policy: DPUCB) -> tuple[float, float, float]:
+def parameters_of(policy: DPUCB) -> tuple[float, float, float]:
     """The noise scale, relaxation and fixed exploration of a policy object, for the kernels.
 
     >>> from discreet import SimulatedNoise
-    >>> constants(DPUCB(range(5), epsilon=0.5, horizon=1000, preset="thesis", noise=SimulatedNoise(0)))
+    >>> parameters_of(DPUCB(range(5), epsilon=0.5, horizon=1000, preset="thesis", noise=SimulatedNoise(0)))
     (20.0, 780.6305864171396, 3.8989492070408103)
     """
     counter: Any = policy._counters[0]
@@ -85,51 +87,6 @@ def reference(chances, horizon, state, checkpoints, scale, relaxation, fixed):
         means[arm] = (totals[arm] + noise + relaxation) / pulls[arm]
         roots[arm] = 1 / math.sqrt(pulls[arm])
         place = note(counts, checkpoints, place, pulls, arm, time)
-    return counts
-
-
-@compiled
-def run_of_pulls(state, path, limit, total, pulls, relaxation, rival, spread, scale, most):
-    """Pull one arm while its index surely stays above `rival`; gives its total, its noise and the pulls made.
-
-    `rival` bounds the others' indices for the whole run, and `spread` is the exploration at its first step, a
-    lower bound for all of it.
-    """
-    done = 0
-    while True:
-        total += bernoulli(state, limit)
-        done += 1
-        n = pulls + done
-        noise = add_node(path, n, laplace(state, scale))
-        if done == most or not total + noise + relaxation + spread * math.sqrt(n) - rival * n > _ROUNDING * n:
-            return total, noise, done
-
-
-@compiled
-def lazy(chances, horizon, state, checkpoints, scale, relaxation, fixed):
-    """Draws the same rewards and noise in the same order as the reference, and looks at the others when it must."""
-    arms = chances.size
-    totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
-    means, roots, paths = np.zeros(arms), np.zeros(arms), np.zeros((arms, 64))
-    counts = np.zeros((checkpoints.size, arms), np.int64)
-    place, time, block = 0, 0, 64
-    while time < horizon:
-        if time < arms:
-            arm, size, rival, spread = time, 1, 0.0, 0.0
-        else:
-            spread = exploration(time + 1, fixed)
-            arm = leader(means, roots, spread)
-            size = min(block, horizon - time)
-            rival = best_rival(means, roots, arm, exploration(time + size, fixed))
-        totals[arm], noise, done = run_of_pulls(
-            state, paths[arm], threshold(chances[arm]), totals[arm], pulls[arm], relaxation, rival, spread, scale, size
-        )
-        pulls[arm] += done
-        time += done
-        means[arm] = (totals[arm] + noise + relaxation) / pulls[arm]
-        roots[arm] = 1 / math.sqrt(pulls[arm])
-        place = note(counts, checkpoints, place, pulls, arm, time)
-        block = next_block(block, done, size, 16, 4096)
     return counts
 
 
@@ -246,3 +203,14 @@ def skip_ahead(
     """
     tables = tree_minimum.log_table(), tree_minimum.coarse_table(), tree_minimum.depths_of(_RARE)
     return _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, *tables)
+
+
+def program(policy: DPUCB, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    scale, relaxation, fixed = parameters_of(policy)
+    return partial(skip_ahead, instance.means, scale=scale, relaxation=relaxation, fixed=fixed)

@@ -10,11 +10,14 @@ continuous Laplace: the object's lies on a grid a millionth of a reward wide, wh
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numba import uint64
 
+from discreet.bandits import DPHybridUCB
+from discreet.lab.instances import Instance
 from discreet.lab.kernels import tree_minimum
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.dp_ucb import _PATIENT, _RARE, add_node, choose_level, exploration, first_breach
@@ -179,3 +182,13 @@ def skip_ahead(chances: Any, horizon: int, state: Any, checkpoints: Any, epsilon
     """Passes aligned blocks of pulls whole, unless the open tree's noise sinks low enough to matter; exact in law."""
     tables = tree_minimum.log_table(), tree_minimum.coarse_table(), tree_minimum.depths_of(_RARE)
     return _skip_ahead(chances, horizon, state, checkpoints, epsilon, *tables)
+
+
+def program(policy: DPHybridUCB, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(skip_ahead, instance.means, epsilon=policy.epsilon)

@@ -8,10 +8,13 @@ by each checkpoint.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from discreet.bandits import IMED
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import kl, kl_upper
 from discreet.lab.kernels.kl_race import BOLDNESS, FRESH, ROUNDING, leads, visit
@@ -108,3 +111,13 @@ def skip_ahead(chances: Any, horizon: int, state: Any, checkpoints: Any) -> Any:
 def replay(chances: Any, horizon: int, table: Any, checkpoints: Any, boldness: float = BOLDNESS) -> Any:
     """The skip-ahead kernel on a table of rewards, and with guesses as bold as you like."""
     return _skip_ahead(chances, horizon, np.ones(4, np.uint64), checkpoints, table, boldness)
+
+
+def program(policy: IMED, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(skip_ahead, instance.means)

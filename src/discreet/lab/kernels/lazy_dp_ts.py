@@ -9,9 +9,13 @@ pulled by each checkpoint.
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from discreet.bandits import LazyDPTS
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.beta import (
     beta_above,
     beta_below,
@@ -225,3 +229,13 @@ def skip_ahead(chances, horizon, state, checkpoints, epsilon):
         if count and fill(state, chances, means, sizes, missing, epsilon, arm, count):
             last = time  # a release: all is new
     return counts
+
+
+def program(policy: LazyDPTS, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(skip_ahead, instance.means, epsilon=policy.epsilon)

@@ -9,9 +9,13 @@ n: an arm that has lost the lead does not win it back, so the step at which it d
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from discreet.bandits import AnytimeLazyUCB
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.blocks import fill
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import note
@@ -75,3 +79,13 @@ def skip_ahead(chances, horizon, state, checkpoints, epsilon):
         time = until
         place = note(counts, checkpoints, place, pulls, arm, time)
     return counts
+
+
+def program(policy: AnytimeLazyUCB, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(skip_ahead, instance.means, epsilon=policy.epsilon)

@@ -9,21 +9,22 @@ below 2^53 of them, so floats hold it exactly.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.bandits import DPPairedIMED
 from discreet.bandits.dp_paired_imed import _ENOUGH
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.batched import note_turns
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import paired_exponent
 from discreet.lab.kernels.race import note
-from discreet.lab.kernels.randomness import binomial
-from discreet.lab.kernels.stopping import discrete_laplace
+from discreet.lab.kernels.randomness import binomial, discrete_laplace
 
 
-class Rule(NamedTuple):
+class Parameters(NamedTuple):
     """What a policy object is made of."""
 
     epsilon: float
@@ -36,37 +37,37 @@ class Rule(NamedTuple):
     """Evidence to change the leader."""
 
 
-def rule_of(policy: DPPairedIMED) -> Rule:
+def parameters_of(policy: DPPairedIMED) -> Parameters:
     """The same of a policy object."""
     scale, width = policy._laplace.scale, policy.grid.width
-    return Rule(policy.epsilon, policy.ratio, policy.first_batch, scale, width, _ENOUGH)
+    return Parameters(policy.epsilon, policy.ratio, policy.first_batch, scale, width, _ENOUGH)
 
 
 @compiled
-def batch_size(rule, pulls):
+def batch_size(parameters, pulls):
     """The next batch after so many pulls."""
-    return max(np.int64(1), np.int64(math.ceil((rule.ratio - 1) * pulls)))
+    return max(np.int64(1), np.int64(math.ceil((parameters.ratio - 1) * pulls)))
 
 
 @compiled
-def release(state, rule, count, chance):
+def release(state, parameters, count, chance):
     """The noisy total of so many rewards."""
-    return binomial(state, count, chance) + discrete_laplace(state, rule.scale) / rule.width
+    return binomial(state, count, chance) + discrete_laplace(state, parameters.scale) / parameters.width
 
 
 @compiled
-def evidence(rule, lead, pairs, shared, one, other):
+def evidence(parameters, lead, pairs, shared, one, other):
     """How unlikely one arm's lead over another is if the other is as good."""
-    return paired_exponent(lead[one, other], float(pairs[one, other]), 2 * shared[one, other], rule.epsilon)
+    return paired_exponent(lead[one, other], float(pairs[one, other]), 2 * shared[one, other], parameters.epsilon)
 
 
 @compiled
-def challenger_of(rule, lead, pairs, shared, leader, pulls):
+def challenger_of(parameters, lead, pairs, shared, leader, pulls):
     """The arm against which least speaks, if that is little enough; else the leader itself."""
     found, least = leader, math.log(pulls)
     for arm in range(lead.shape[0]):
         if arm != leader:
-            against = evidence(rule, lead, pairs, shared, leader, arm) + math.log(pairs[leader, arm])
+            against = evidence(parameters, lead, pairs, shared, leader, arm) + math.log(pairs[leader, arm])
             if against < least:
                 found, least = arm, against
     return found
@@ -95,39 +96,44 @@ def note_pair(counts, checkpoints, place, pulls, leader, challenger, time, end):
 
 
 @compiled
-def _play(rule, chances, horizon, state, checkpoints):
+def _play(parameters, chances, horizon, state, checkpoints):
     arms = chances.size
     lead, pairs, shared = np.zeros((arms, arms)), np.zeros((arms, arms), np.int64), np.zeros((arms, arms), np.int64)
-    counts, pulls = np.zeros((checkpoints.size, arms), np.int64), np.full(arms, rule.first)
-    time = min(rule.first * arms, horizon)
+    counts, pulls = np.zeros((checkpoints.size, arms), np.int64), np.full(arms, parameters.first)
+    time = min(parameters.first * arms, horizon)
     place = note_turns(counts, checkpoints, arms, time)
-    totals = np.array([release(state, rule, rule.first, chance) for chance in chances])
+    totals = np.array([release(state, parameters, parameters.first, chance) for chance in chances])
     for one in range(arms):
         for other in range(one):
-            add_pair(lead, pairs, shared, one, other, totals[one] - totals[other], rule.first)
+            add_pair(lead, pairs, shared, one, other, totals[one] - totals[other], parameters.first)
     leader = np.int64(totals.argmax())
     while time < horizon:
-        arm = challenger_of(rule, lead, pairs, shared, leader, pulls[leader])
+        arm = challenger_of(parameters, lead, pairs, shared, leader, pulls[leader])
         if arm == leader:  # alone: nothing is learnt
-            size = min(batch_size(rule, pulls[leader]), horizon - time)
+            size = min(batch_size(parameters, pulls[leader]), horizon - time)
             pulls[leader] += size
             time += size
             place = note(counts, checkpoints, place, pulls, leader, time)
             continue
-        size = batch_size(rule, pairs[leader, arm])
+        size = batch_size(parameters, pairs[leader, arm])
         place = note_pair(counts, checkpoints, place, pulls, leader, arm, time, min(time + 2 * size, horizon))
         time += 2 * size
         if time > horizon:
             break  # an epoch that the horizon cuts short is not released
         pulls[leader] += size
         pulls[arm] += size
-        ahead = release(state, rule, size, chances[leader]) - release(state, rule, size, chances[arm])
+        ahead = release(state, parameters, size, chances[leader]) - release(state, parameters, size, chances[arm])
         add_pair(lead, pairs, shared, leader, arm, ahead, size)
-        if evidence(rule, lead, pairs, shared, arm, leader) > rule.enough:
+        if evidence(parameters, lead, pairs, shared, arm, leader) > parameters.enough:
             leader = arm
     return counts
 
 
-def play(rule: Rule, chances: Any, horizon: int, state: Any, checkpoints: Any) -> Any:
-    """How often each arm was pulled by each checkpoint."""
-    return _play(rule, chances, horizon, state, checkpoints)
+def program(policy: DPPairedIMED, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(_play, parameters_of(policy), instance.means)

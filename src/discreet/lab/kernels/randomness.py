@@ -77,6 +77,21 @@ def laplace(state, scale):
 
 
 @compiled
+def geometric(state, scale):
+    """Draw a geometric variable G >= 0 with P(G >= n) = exp(-n/scale).
+
+    A uniform number of 53 bits gives every such probability to 2^-53, at any scale up to 2^50.
+    """
+    return np.int64(-scale * math.log(uniform(state)))
+
+
+@compiled
+def discrete_laplace(state, scale):
+    """A whole number with probabilities proportional to exp(-|n|/scale): a difference of two geometric ones."""
+    return geometric(state, scale) - geometric(state, scale)
+
+
+@compiled
 def beta(state, a, b):
     """A Beta(a, b) variable, for a and b of 1 and more, by Cheng's rejection (BB, 1978)."""
     if a == 1:

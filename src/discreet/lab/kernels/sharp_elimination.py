@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.bandits import DPSharpElimination
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import clearly_behind
-from discreet.lab.kernels.randomness import binomial
-from discreet.lab.kernels.stopping import discrete_laplace
+from discreet.lab.kernels.randomness import binomial, discrete_laplace
 
 NEVER, ENDLESS = -1, 2**50  # pulls that nobody makes
 
 
-class Rule(NamedTuple):
+class Parameters(NamedTuple):
     """What a policy object is made of; arrays have an entry for each epoch."""
 
     epsilon: float
@@ -33,11 +33,11 @@ class Rule(NamedTuple):
     width: int
 
 
-def rule_of(policy: DPSharpElimination) -> Rule:
+def parameters_of(policy: DPSharpElimination) -> Parameters:
     """The same of a policy object, with all epochs that anybody could play."""
     to, most = policy.schedule, min(policy.max_pulls or ENDLESS, ENDLESS)
     epochs = [*takewhile(lambda epoch: to.pulls_by(epoch - 1) <= most, count(1))]
-    return Rule(
+    return Parameters(
         epsilon=policy.epsilon,
         window=policy.window,
         ends=np.array([0, *(min(to.pulls_by(epoch), 2 * ENDLESS) for epoch in epochs)]),
@@ -50,18 +50,22 @@ def rule_of(policy: DPSharpElimination) -> Rule:
 
 
 @compiled
-def drop(rule, epoch, totals, viable):
+def drop(parameters, epoch, totals, viable):
     """Which arms stay after this epoch, written into `viable`; gives the leader."""
     leader = -1
     for arm in range(viable.size):
         if viable[arm] and (leader < 0 or totals[arm] > totals[leader]):
             leader = arm
-    noises = min(epoch, rule.window)
-    pulls, level, doubt = rule.ends[epoch] - rule.ends[epoch - noises], rule.levels[epoch - 1], rule.doubts[epoch - 1]
+    noises = min(epoch, parameters.window)
+    pulls, level, doubt = (
+        parameters.ends[epoch] - parameters.ends[epoch - noises],
+        parameters.levels[epoch - 1],
+        parameters.doubts[epoch - 1],
+    )
     for arm in range(viable.size):
         if viable[arm] and arm != leader:
             lead, total = totals[leader] - totals[arm], totals[arm]
-            viable[arm] = not clearly_behind(lead, total, float(pulls), noises, rule.epsilon, level, doubt)
+            viable[arm] = not clearly_behind(lead, total, float(pulls), noises, parameters.epsilon, level, doubt)
     return leader
 
 
@@ -84,18 +88,18 @@ def take_turns(noted, checkpoints, place, pulls, taking, time, size):
 
 
 @compiled
-def _play(rule, chances, horizon, state, checkpoints):
+def _play(parameters, chances, horizon, state, checkpoints):
     """Counts at the checkpoints, when each arm was dropped, its pulls until one was left, and which one."""
     arms = chances.size
     pulls, dropped = np.zeros(arms, np.int64), np.full(arms, NEVER)
     noted = np.zeros((checkpoints.size, arms), np.int64)
-    released, totals = np.zeros((arms, rule.window)), np.zeros(arms)
+    released, totals = np.zeros((arms, parameters.window)), np.zeros(arms)
     viable, leader, time, place, epoch = np.full(arms, True), -1, 0, 0, 0
     while viable.sum() > 1 and time < horizon:
         epoch += 1
-        rounds = rule.ends[epoch] - rule.ends[epoch - 1]
+        rounds = parameters.ends[epoch] - parameters.ends[epoch - 1]
         size = rounds * viable.sum()
-        if time + size > rule.most:
+        if time + size > parameters.most:
             break
         whole = size <= horizon - time  # an epoch that the horizon cuts short is not released
         size = min(size, horizon - time)
@@ -104,10 +108,10 @@ def _play(rule, chances, horizon, state, checkpoints):
         if whole:
             for arm in range(arms):
                 if viable[arm]:
-                    noise = discrete_laplace(state, rule.scale) / rule.width
-                    released[arm, epoch % rule.window] = binomial(state, rounds, chances[arm]) + noise
+                    noise = discrete_laplace(state, parameters.scale) / parameters.width
+                    released[arm, epoch % parameters.window] = binomial(state, rounds, chances[arm]) + noise
                     totals[arm] = released[arm].sum()
-            leader = drop(rule, epoch, totals, viable)
+            leader = drop(parameters, epoch, totals, viable)
             for arm in range(arms):
                 if not viable[arm] and dropped[arm] == NEVER:
                     dropped[arm] = time
@@ -118,12 +122,18 @@ def _play(rule, chances, horizon, state, checkpoints):
     return noted, dropped, until, leader if viable.sum() == 1 else NEVER
 
 
-def play(rule: Rule, chances: Any, horizon: int, state: Any, checkpoints: Any) -> tuple[Any, Any]:
-    """How often each arm was pulled by each checkpoint, and when each was dropped."""
-    return _play(rule, chances, horizon, state, checkpoints)[:2]
+def program(policy: DPSharpElimination, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    chances, parameters = instance.means, parameters_of(policy)
+    return lambda *job: _play(parameters, chances, *job)[:2]
 
 
-def search(rule: Rule, chances: Any, state: Any) -> tuple[Any, int]:
+def search(parameters: Parameters, chances: Any, state: Any) -> tuple[Any, int]:
     """How often each arm was pulled until one was left, and which; -1 if the search was given up."""
-    _, _, pulls, found = _play(rule, chances, ENDLESS, state, np.zeros(0, np.int64))
+    _, _, pulls, found = _play(parameters, chances, ENDLESS, state, np.zeros(0, np.int64))
     return pulls, int(found)

@@ -8,9 +8,13 @@ by each checkpoint. An arm's posterior is Beta(a, b): a is one more than its one
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from discreet.bandits import ThompsonSampling
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.beta import beta_above, beta_below, log_density, log_mass, slope
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import note
@@ -250,3 +254,13 @@ def skip_ahead(chances, horizon, state, checkpoints):
             if coins[pulled] > 0:
                 break  # its posterior has changed, and with it its coin
     return counts
+
+
+def program(policy: ThompsonSampling, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(skip_ahead, instance.means)

@@ -1,20 +1,19 @@
-"""UCB with Bernoulli arms, compiled: reference, lazy and skip-ahead.
-
-Every kernel takes the arms' means, the horizon, a generator state and sorted checkpoints, and gives how often
-each arm was pulled by each checkpoint. Pseudo-regret is a sum over these counts.
-"""
+"""UCB with Bernoulli arms, compiled: reference and skip-ahead."""
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numba import uint64
 
+from discreet.bandits import UCB
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.race import SLACK, best_rival, leader, next_block, note
+from discreet.lab.kernels.race import SLACK, best_rival, leader, note
 from discreet.lab.kernels.randomness import bernoulli, binomial, threshold, uniform
 
 _SMALLEST_BLOCK = 96  # below this many pulls a binomial costs more than it saves
@@ -80,32 +79,6 @@ def run_of_pulls(state, limit, margin, rival, most):
 def margin_of(total, pulls, rival, step):
     """What `run_of_pulls` starts from."""
     return total - pulls * rival + exploration(step) * math.sqrt(pulls) * SLACK
-
-
-@compiled
-def lazy(chances, horizon, state, checkpoints):
-    """Draws the same rewards in the same order as the reference, and looks at the other arms only when it must."""
-    arms = chances.size
-    totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
-    means, roots = np.zeros(arms), np.zeros(arms)
-    counts = np.zeros((checkpoints.size, arms), np.int64)
-    place, time, block = 0, 0, 64
-    while time < horizon:
-        if time < arms:
-            arm, size, margin, rival = time, 1, 0.0, 0.0
-        else:
-            arm = leader(means, roots, exploration(time + 1))
-            size = min(block, horizon - time)
-            rival = best_rival(means, roots, arm, exploration(time + size))
-            margin = margin_of(totals[arm], pulls[arm], rival, time + 1)
-        rewards, done = run_of_pulls(state, threshold(chances[arm]), margin, rival, size)
-        totals[arm] += rewards
-        pulls[arm] += done
-        time += done
-        means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
-        place = note(counts, checkpoints, place, pulls, arm, time)
-        block = next_block(block, done, size, 16, 4096)
-    return counts
 
 
 # Rewards are fresh, or replayed from a table by arm and pull: then what is skipped can be compared with every step.
@@ -226,3 +199,13 @@ def skip_ahead(chances: Any, horizon: int, state: Any, checkpoints: Any) -> Any:
 def replay(chances: Any, horizon: int, table: Any, checkpoints: Any, boldness: float = _BOLDNESS) -> Any:
     """The skip-ahead kernel on a table of rewards, and with guesses as bold as you like."""
     return _skip_ahead(chances, horizon, np.ones(4, np.uint64), checkpoints, table, boldness)
+
+
+def program(policy: UCB, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(skip_ahead, instance.means)

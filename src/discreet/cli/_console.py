@@ -1,4 +1,4 @@
-"""Where the command line writes: results on stdout; progress, hints and errors on stderr."""
+"""Output of the command line: results on stdout; progress, hints and errors on stderr."""
 
 from __future__ import annotations
 
@@ -19,28 +19,39 @@ WIDE, UNLIMITED = 200, 10_000  # columns of what is not a terminal, and to measu
 Column = tuple[str, Sequence[Any]]
 
 
-def output() -> Console:
-    """For results. A file or a pipe is wide: tables are not squeezed into 80 columns there."""
+def console() -> Console:
+    """Return the console for results. A file or a pipe is wide: tables are not squeezed into 80 columns there."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 
 
 def show(text: str, style: str = "", *, wrap: bool = False) -> None:
-    """A line for a person; `wrap` is for sentences, and not for paths, which should be easy to copy."""
-    output().print(Text(text, style), soft_wrap=not wrap)
+    """Print a line for a person.
+
+    Args:
+        text: The line.
+        style: A style of rich.
+        wrap: Break the line between words. That is for sentences, not for paths, which should be easy to copy.
+    """
+    console().print(Text(text, style), soft_wrap=not wrap)
 
 
 def show_json(document: Any) -> None:
-    """The one document on stdout."""
+    """Print a JSON document, the only one on stdout."""
     print(json.dumps(document, allow_nan=False))
 
 
 def complain(message: str, what: str = "error: ") -> None:
-    """Say on stderr what went wrong."""
+    """Print an error on stderr.
+
+    Args:
+        message: The error.
+        what: The word before it.
+    """
     _remark(what, "bold red", message)
 
 
 def hint(message: str) -> None:
-    """Say on stderr what is worth knowing."""
+    """Print a hint on stderr."""
     _remark("hint: ", "bold yellow", message)
 
 
@@ -53,7 +64,16 @@ def _remark(what: str, style: str, message: str) -> None:
 
 @contextmanager
 def progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar with the remaining time on a terminal's stderr, gone when it ends; gives what to tell of each step."""
+    """Show a progress bar with the remaining time on a terminal's stderr; it vanishes when it ends.
+
+    Args:
+        what: The work.
+        total: The number of steps.
+        quiet: Show nothing.
+
+    Yields:
+        A function that takes the number of steps just done.
+    """
     if quiet or not sys.stderr.isatty():  # rich's own way to disable a bar leaves an empty line in some versions
         yield lambda steps: None
         return
@@ -70,20 +90,30 @@ def progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], Non
 
 
 def fitting_table(columns: Sequence[Column], spare: Sequence[str]) -> Table:
-    """A table of the columns; of the `spare` ones the first are left out where the terminal is too narrow."""
-    console = output()
+    """Return a table that fits the terminal.
+
+    Args:
+        columns: All columns.
+        spare: Headings of columns to leave out where the terminal is too narrow, the first first.
+    """
+    terminal = console()
     for gone in range(len(spare) + 1):
         table = wrapped_table([column for column in columns if column[0] not in spare[:gone]])
-        if console.measure(table, options=console.options.update(max_width=UNLIMITED)).maximum <= console.width:
+        if terminal.measure(table, options=terminal.options.update(max_width=UNLIMITED)).maximum <= terminal.width:
             break
     return table
 
 
 def wrapped_table(columns: Sequence[Column], words: Sequence[str] = ()) -> Table:
-    """A table whose columns named in `words` go on in the next line where the terminal is narrow."""
+    """Return a table.
+
+    Args:
+        columns: All columns.
+        words: Headings of columns with texts, which continue in the next line where the terminal is narrow.
+    """
     table = plain_table()
-    for place, (heading, _) in enumerate(columns):
-        left = heading in words or not place
+    for index, (heading, _) in enumerate(columns):
+        left = heading in words or not index
         table.add_column(Text(heading, "bold"), justify="left" if left else "right", no_wrap=heading not in words)
     for row in zip(*(cells for _, cells in columns), strict=True):
         table.add_row(*(Text(str(cell)) for cell in row))
@@ -91,12 +121,12 @@ def wrapped_table(columns: Sequence[Column], words: Sequence[str] = ()) -> Table
 
 
 def plain_table(title: str | None = None) -> Table:
-    """A table without lines."""
+    """Return an empty table without lines."""
     return Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1), pad_edge=False)
 
 
 def check_writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written before hours are spent on what should go there."""
+    """Refuse a file that cannot be written, before hours are spent on its content."""
     if path is None:
         return
     if path.is_dir():
@@ -107,7 +137,11 @@ def check_writable(path: Path | None) -> None:
 
 
 def counted(count: int, what: str) -> str:
-    """A number of things.
+    """Return a count with its noun.
+
+    Args:
+        count: The number.
+        what: The noun in the singular.
 
     >>> counted(1, "run"), counted(2000, "run")
     ('1 run', '2,000 runs')
@@ -116,7 +150,7 @@ def counted(count: int, what: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time for a person.
+    """Return a time for a person.
 
     >>> duration(0.25), duration(90), duration(5400)
     ('0.25 s', '1.5 minutes', '1.5 hours')

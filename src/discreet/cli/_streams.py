@@ -22,7 +22,7 @@ from typing import Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.cli.console import hint
+from discreet.cli._console import hint
 from discreet.core.errors import ArgumentError
 
 STANDARD_INPUT = "-"
@@ -41,22 +41,28 @@ Floats = NDArray[np.float64]
 def read_numbers(
     source: str, column: str | None = None, low: float = -LARGEST, high: float = LARGEST, *, header: bool | None = None
 ) -> Generator[Floats]:
-    """The numbers in a column of a CSV, text or Parquet file, or of standard input (`-`), in arrays.
+    """Yield the numbers in a column of a CSV, text or Parquet file, or of standard input, in arrays.
 
     An array holds what has arrived: a block of a file, and of a slow pipe no more than the lines that are there.
-    `header` says whether text begins with a heading; if it is None, a heading is what is no number.
+
+    Args:
+        source: The file's path, or `-` for standard input.
+        column: The column's name; None if there is only one.
+        low: The smallest number that is accepted.
+        high: The largest number that is accepted.
+        header: Tells if text begins with a heading; None takes a first line that is no number as one.
     """
-    wanted = Column("standard input" if source == STANDARD_INPUT else repr(source), column, low, high, header)
-    with open_source(source) as stream:
+    wanted = _Column("standard input" if source == STANDARD_INPUT else repr(source), column, low, high, header)
+    with _open_source(source) as stream:
         if Path(source).suffix.lower() in PARQUET_SUFFIXES or stream.peek(4).startswith(PARQUET_MAGIC):
-            yield from parquet_numbers(stream, wanted)
+            yield from _parquet_numbers(stream, wanted)
         else:
-            lines = Lines(stream, wanted.source)
-            yield from as_they_arrive(text_numbers(lines, wanted), lines)
+            lines = _Lines(stream, wanted.source)
+            yield from _as_they_arrive(_text_numbers(lines, wanted), lines)
 
 
-def open_source(source: str) -> AbstractContextManager[BufferedReader]:
-    """The bytes of a file, or those of standard input, which stays open."""
+def _open_source(source: str) -> AbstractContextManager[BufferedReader]:
+    """Open a file, or return standard input, which stays open."""
     if source != STANDARD_INPUT:
         return open(source, "rb")
     if sys.stdin is None:
@@ -65,8 +71,8 @@ def open_source(source: str) -> AbstractContextManager[BufferedReader]:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """What is read: which column of which source (None if it has only one), and where its numbers must lie."""
+class _Column:
+    """A column to read: its source, its name (None if it is the only one) and the range of its numbers."""
 
     source: str
     name: str | None
@@ -74,8 +80,8 @@ class Column:
     high: float
     header: bool | None = None
 
-    def place(self, names: Sequence[str]) -> int:
-        """Where the column is among all."""
+    def index(self, names: Sequence[str]) -> int:
+        """Return the column's index among all."""
         listed = ", ".join(map(repr, names))
         if self.name is None:
             if len(names) != 1:
@@ -91,7 +97,13 @@ class Column:
         return names.index(self.name)
 
     def refusal(self, where: str, number: float | None, shown: object) -> ArgumentError:
-        """Why a cell cannot be a sample."""
+        """Return an error on a cell that cannot be a sample.
+
+        Args:
+            where: The cell's line or row.
+            number: The number in it; None if it holds none.
+            shown: The cell as it is.
+        """
         if number is not None and abs(number) <= LARGEST:
             return ArgumentError(
                 f"{where} of {self.source} must lie in [{self.low:.15g}, {self.high:.15g}], got {shown!r}; "
@@ -107,8 +119,8 @@ class Column:
 # ---------------------------------------------------------------------- text
 
 
-class Lines:
-    """The lines of a stream. While some are `ready` the next one is at hand; otherwise it may have to be waited for."""
+class _Lines:
+    """The lines of a stream. While some are `ready`, the next one comes without waiting for more bytes."""
 
     def __init__(self, stream: BufferedReader, source: str) -> None:
         self._stream, self._source = stream, source
@@ -118,7 +130,7 @@ class Lines:
 
     @property
     def ready(self) -> bool:
-        """Whether the next line is at hand."""
+        """Tell if the next line has been read already."""
         return bool(self._ready)
 
     def __iter__(self) -> Self:
@@ -134,7 +146,7 @@ class Lines:
             raise ArgumentError(f"line {self._number} of {self._source} must be text in UTF-8: {error}") from error
 
     def _read(self) -> None:
-        """Take what is there; wait only if there is nothing."""
+        """Read the bytes that have arrived; wait only if there are none."""
         block = self._stream.read1(BLOCK)
         if not block and not self._rest:
             raise StopIteration
@@ -144,8 +156,8 @@ class Lines:
             raise ArgumentError(f"{self._source} must be a table of text or a Parquet file, got a line without an end")
 
 
-def text_numbers(lines: Lines, wanted: Column) -> Iterator[float | None]:
-    """The numbers of a CSV file, or of a file with one number in a line, one by one; None for a blank line."""
+def _text_numbers(lines: _Lines, wanted: _Column) -> Iterator[float | None]:
+    """Yield the numbers of a CSV file, or of a file with one number in a line; None for a blank line."""
     reader = csv.reader(lines, skipinitialspace=True)
     try:
         first = next(reader, None)
@@ -153,8 +165,8 @@ def text_numbers(lines: Lines, wanted: Column) -> Iterator[float | None]:
             return
         headed = wanted.header
         if headed is None:
-            headed = wanted.name is not None or len(first) > 1 or is_heading(first)
-        place = wanted.place([cell.strip() for cell in first]) if headed else 0
+            headed = wanted.name is not None or len(first) > 1 or _is_heading(first)
+        index = wanted.index([cell.strip() for cell in first]) if headed else 0
         if headed and wanted.header is None and wanted.name is None and not first[0].strip().isalpha():
             hint(f"{first[0]!r}, the first line of {wanted.source}, is taken as its heading; see --no-header")
         width = max(1, len(first))
@@ -167,11 +179,11 @@ def text_numbers(lines: Lines, wanted: Column) -> Iterator[float | None]:
                 continue
             if blank:
                 raise wanted.refusal(f"line {blank}", None, "")
-            number = read_cell(row[place]) if len(row) == width else None
+            number = _read_cell(row[index]) if len(row) == width else None
             if number is None or not wanted.low <= number <= wanted.high:
                 where = f"line {reader.line_num}"
                 if len(row) == width:
-                    raise wanted.refusal(where, number, row[place])
+                    raise wanted.refusal(where, number, row[index])
                 raise ArgumentError(
                     f"{where} of {wanted.source} must have as many cells as the first line, {width}, got {len(row)}"
                 )
@@ -180,15 +192,15 @@ def text_numbers(lines: Lines, wanted: Column) -> Iterator[float | None]:
         raise ArgumentError(f"line {reader.line_num} of {wanted.source} must be a row of CSV: {error}") from error
 
 
-def is_heading(row: Sequence[str]) -> bool:
-    """Whether a line with one cell is a name, and neither a number nor a missing one."""
-    return bool(row) and row[0].strip().lower() not in MISSING and read_cell(row[0]) is None
+def _is_heading(row: Sequence[str]) -> bool:
+    """Tell if a line with one cell is a name, and neither a number nor a missing one."""
+    return bool(row) and row[0].strip().lower() not in MISSING and _read_cell(row[0]) is None
 
 
-def read_cell(text: str) -> float | None:
-    """The number in a cell, or None.
+def _read_cell(text: str) -> float | None:
+    """Return the number in a cell, or None.
 
-    >>> read_cell(" 0.25"), read_cell("True"), read_cell("x")
+    >>> _read_cell(" 0.25"), _read_cell("True"), _read_cell("x")
     (0.25, 1.0, None)
     """
     try:
@@ -197,8 +209,8 @@ def read_cell(text: str) -> float | None:
         return WORDS.get(text.strip().lower())
 
 
-def as_they_arrive(numbers: Iterator[float | None], lines: Lines) -> Iterator[Floats]:
-    """The numbers in arrays: each is passed on before the next one has to be waited for, or turns out bad."""
+def _as_they_arrive(numbers: Iterator[float | None], lines: _Lines) -> Iterator[Floats]:
+    """Yield the numbers in arrays: each is passed on before the next one must be waited for, or turns out bad."""
     group: list[float] = []
     try:
         for number in numbers:
@@ -215,8 +227,8 @@ def as_they_arrive(numbers: Iterator[float | None], lines: Lines) -> Iterator[Fl
 # ---------------------------------------------------------------------- Parquet
 
 
-def parquet_numbers(stream: BufferedReader, wanted: Column) -> Iterator[Floats]:
-    """The numbers in a column of a Parquet file, a batch at a time."""
+def _parquet_numbers(stream: BufferedReader, wanted: _Column) -> Iterator[Floats]:
+    """Yield the numbers in a column of a Parquet file, a batch at a time."""
     import pyarrow  # type: ignore[import-untyped]  # noqa: PLC0415  (only Parquet needs it)
     from pyarrow import parquet, types  # noqa: PLC0415
 
@@ -225,7 +237,7 @@ def parquet_numbers(stream: BufferedReader, wanted: Column) -> Iterator[Floats]:
     try:
         with parquet.ParquetFile(stream, buffer_size=BLOCK) as file:
             names = file.schema_arrow.names
-            name = names[wanted.place(names)]
+            name = names[wanted.index(names)]
             kind = file.schema_arrow.field(name).type
             if not (types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)):
                 raise ArgumentError(f"column {name!r} of {wanted.source} must hold numbers or booleans, not {kind}")

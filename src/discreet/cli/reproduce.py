@@ -1,22 +1,60 @@
-"""What `reproduce` does: the paper's whole evaluation, interrupted and resumed at will, and its report."""
+"""`discreet reproduce`: the paper's whole evaluation, interrupted and resumed at will, and its report."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from discreet.cli.console import check_writable, duration, progress, show, show_json
-from discreet.lab.engines import Engine
+import typer
+
+from discreet.cli import Interrupted
+from discreet.cli._console import check_writable, duration, progress, show, show_json
+from discreet.cli._options import Address, EngineName, Horizon, Json, Seed, Workers, examples, whole_option
+from discreet.lab.engines import Engine, make_engine
+from discreet.lab.setting import HORIZON, SEED
 from discreet.lab.simulate import Runs
 from discreet.lab.store import Store
 from discreet.reproduction.evaluation import Evaluation
 from discreet.reproduction.league import LeagueStudy
 from discreet.reproduction.stopping import StoppingStudy
 
+app = typer.Typer()
 
-class Interrupted(Exception):
-    """Ctrl-C, with what has become of the work."""
+
+@app.command(
+    "reproduce",
+    epilog=examples(
+        "discreet reproduce", "discreet reproduce --quick --output quick", "discreet reproduce --runs 100 --seed 1"
+    ),
+)
+def _reproduce(
+    *,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the report and the data go.")] = Path(
+        "reproduction"
+    ),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, and five arms only.")] = False,
+    runs: Annotated[
+        int | None, whole_option("Runs of each setting of the bandits.", show_default="30, quick 3")
+    ] = None,
+    horizon: Horizon = HORIZON,
+    seed: Seed = SEED,
+    json: Json = False,
+    engine: EngineName = None,
+    workers: Workers = None,
+    address: Address = None,
+) -> None:
+    """Repeat the paper's whole evaluation, go beyond it, and write a report.
+
+    Beyond: every private policy and stopping rule against its lower bound.
+
+    After Ctrl-C the same command goes on where it was: finished settings are kept in the folder.
+    """
+    changes: dict[str, Any] = {"horizon": horizon, "seed": seed, **({} if runs is None else {"runs": runs})}
+    evaluation = Evaluation.quick(**changes) if quick else Evaluation(**changes)
+    study = StoppingStudy.quick(seed=seed) if quick else StoppingStudy(seed=seed)
+    league = LeagueStudy.quick(**changes) if quick else LeagueStudy(**changes)
+    reproduce(evaluation, study, league, make_engine(engine or "threads", workers, address), output, json=json)
 
 
 def reproduce(

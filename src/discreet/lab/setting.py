@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +13,8 @@ import numpy as np
 from discreet.core import checks
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
-from discreet.core.noise import Noise, SimulatedNoise
-from discreet.core.options import parameters_of
-from discreet.core.registry import POLICIES, RULES, make_policy, make_rule
+from discreet.core.options import field_names
+from discreet.core.registry import find
 from discreet.lab import instances
 from discreet.lab.arms import Rewards, from_state, to_state
 from discreet.lab.instances import Instance
@@ -26,7 +25,6 @@ RULE_RUNS = 1000
 CAP = 2**40
 """The samples after which a rule's run ends if nothing else is said: more than a rule needs on any mean of interest."""
 MARKS = 100  # checkpoints of each kind, evenly spaced and log-spaced
-RESERVED = ("arms", "horizon", "noise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +56,10 @@ class Setting:
     @classmethod
     def of(
         cls,
-        algorithm: str | type[Algorithm],
+        algorithm: str | type[Algorithm] | Algorithm,
         instance: float | str | Rewards | Instance | Iterable[Any],
         *,
-        horizon: float = HORIZON,
+        horizon: float | None = None,
         arms: int | None = None,
         runs: int | None = None,
         seed: int = SEED,
@@ -76,10 +74,11 @@ class Setting:
         'dp-nas(alpha=0.1, beta=0.05, epsilon=0.5) on Bernoulli(0.1)'
 
         Args:
-            algorithm: The key or the class of a registered policy or stopping rule.
+            algorithm: The key or the class of a registered policy or stopping rule, or an object with the options to
+                take.
             instance: For a policy C1 to C4, R1 to R3, an `Instance`, or a list of arms. For a rule the distribution of
                 its samples: a `Rewards`, a text that names one, or a number, the mean of samples of 0 and 1.
-            horizon: The pulls of a policy's run.
+            horizon: The pulls of a policy's run, by default those of the object, or 50,000,000.
             arms: The number of arms of a named instance.
             runs: The number of runs, by default 30 of a policy and 1000 of a rule.
             seed: The seed of all runs.
@@ -90,13 +89,18 @@ class Setting:
         Raises:
             ArgumentError: If an argument or option is wrong, or if a rule would never halt.
         """
-        key = algorithm.key if isinstance(algorithm, type) else algorithm
-        for name in RESERVED:
-            if name in options:
-                raise ArgumentError(f"{name} is not an option of {key} here: the simulator sets it")
-        build: Any = cls._of_rule if isinstance(key, str) and key in RULES else cls._of_policy
+        if isinstance(algorithm, Algorithm):
+            horizon = getattr(algorithm, "horizon", None) if horizon is None else horizon
+            options = {**_chosen_options(algorithm), **options}
+            algorithm = type(algorithm)
+        if isinstance(algorithm, type):
+            if find(algorithm.key) is not algorithm:
+                raise ArgumentError(f"{algorithm.__name__} must be registered to be simulated: see discreet.register")
+            algorithm = algorithm.key
+        family = find(algorithm).family
+        build: Any = cls._of_rule if family == "rule" else cls._of_policy
         given: dict[str, Any] = {"horizon": horizon, "arms": arms, "runs": runs, "checkpoints": checkpoints}
-        setting: Self = build(key, instance, options, checks.whole("seed", seed, at_least=0), **given)
+        setting: Self = build(algorithm, instance, options, checks.whole("seed", seed, at_least=0), **given)
         checked = setting.build().options()  # as plain values: 1 and np.float64(1) are the same epsilon as 1.0
         return setting.with_(options=tuple((name, checked[name]) for name, _ in setting.options))
 
@@ -108,12 +112,12 @@ class Setting:
         options: dict[str, Any],
         seed: int,
         *,
-        horizon: float,
+        horizon: float | None,
         arms: int | None,
         runs: int | None,
         checkpoints: Iterable[float] | None,
     ) -> Self:
-        length = checks.whole("horizon", horizon)
+        length = HORIZON if horizon is None else checks.whole("horizon", horizon)
         setting = cls(
             key,
             instances.instance(instance, arms),
@@ -132,7 +136,7 @@ class Setting:
     def _of_rule(
         cls, key: str, instance: Any, options: dict[str, Any], seed: int, *, runs: int | None, **_: Any
     ) -> Self:
-        distribution, known = instances.as_rewards(instance), parameters(key)
+        distribution, known = instances.as_rewards(instance), field_names(find(key), init=True)
         given = {name: value for name, value in options.items() if value is not None}
         capped = "max_samples" in given
         if not given.keys() & {"radius", "low", "high"}:
@@ -151,27 +155,13 @@ class Setting:
             )
         return setting
 
-    def make(self, noise: Noise, seed: int = 0) -> Any:
-        """Return the algorithm.
-
-        Args:
-            noise: The source of its noise.
-            seed: The seed of its own random draws, if it has some and its options have none.
-        """
-        given, known = dict(self.options), parameters(self.algorithm)
-        if "noise" in known:
-            given["noise"] = noise
-        if self.is_rule:
-            return make_rule(self.algorithm, **given)
-        if "horizon" in known:
-            given["horizon"] = self.horizon
-        if "seed" in known:
-            given.setdefault("seed", seed)
-        return make_policy(self.algorithm, range(len(self.instance)), **given)
-
-    def build(self) -> Any:
-        """Return the algorithm, to look at its formulas."""
-        return self.make(SimulatedNoise(0))
+    def build(self, seed: int = 0) -> Any:
+        """Return the algorithm. `seed` is that of its own draws, if it has some and its options have none."""
+        kind, given = find(self.algorithm), dict(self.options)
+        if not self.is_rule:
+            own = {"arms": range(len(self.instance)), "horizon": self.horizon, "seed": seed}
+            given = {name: own[name] for name in own if name in field_names(kind, init=True)} | given
+        return kind.from_options(given)
 
     @property
     def is_rule(self) -> bool:
@@ -295,21 +285,21 @@ def with_options(algorithm: str, options: Mapping[str, Any]) -> str:
     return f"{algorithm}({inside})" if inside else algorithm
 
 
-def parameters(algorithm: str) -> Mapping[str, Any]:
-    """Return the parameters of an algorithm's constructor; none for an unknown key, which `make_policy` refuses."""
-    kind = {**POLICIES, **RULES}.get(algorithm) if isinstance(algorithm, str) else None
-    return parameters_of(kind) if kind else {}
-
-
 def accepts(algorithm: str, option: str) -> bool:
-    """Return whether an algorithm takes an option. A wrapper that passes options on takes all.
+    """Return whether an algorithm takes an option.
 
     Args:
         algorithm: The key of a registered algorithm.
         option: The name of an option.
     """
-    known = parameters(algorithm)
-    return option in known or any(entry.kind is entry.VAR_KEYWORD for entry in known.values())
+    return option in field_names(find(algorithm), init=True)
+
+
+def _chosen_options(algorithm: Algorithm) -> dict[str, Any]:
+    """Return the options of an object that are not defaults, apart from those that the simulator sets."""
+    defaults = {entry.name: entry.default for entry in fields(algorithm)}  # type: ignore[arg-type]
+    given = algorithm.options()
+    return {name: given[name] for name in given if name not in ("arms", "horizon") and given[name] != defaults[name]}
 
 
 def default_checkpoints(horizon: int) -> tuple[int, ...]:

@@ -24,19 +24,20 @@ from discreet.bandits._policy import cut_short
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
 from discreet.core.grid import CHUNK
-from discreet.core.noise import SimulatedNoise
-from discreet.core.privacy import Arm
+from discreet.core.noise import Noise, SimulatedNoise
+from discreet.core.plans import Arm
+from discreet.core.statistics import Statistic
 from discreet.lab import instances
 from discreet.lab.arms import Rewards
 from discreet.lab.engines import Engine, Serial, make_engine
 from discreet.lab.instances import Instance
 from discreet.lab.kernels import find_program
 from discreet.lab.results import NEVER, POLICY_ARRAYS, RULE_ARRAYS, Results, Simulation, join
-from discreet.lab.setting import HORIZON, SEED, Setting, accepts
+from discreet.lab.setting import SEED, Setting, accepts
 from discreet.lab.store import Store
+from discreet.mechanisms.curator import Curator
 from discreet.stopping import StoppingRule
 
-_FIRST_CHUNK = 256  # samples fed at first, and twice as many each time: few are drawn in vain
 _FEW_STEPS = 200_000  # in fewer, worker processes take longer to start than they save
 _STEPS_OF_RULE = 1000  # that take as long as one run of a rule as an object, about
 _TIMED_PULLS = 500  # to estimate how long a simulation takes
@@ -68,6 +69,8 @@ def play(
     rng: np.random.Generator,
     horizon: int | None = None,
     checkpoints: Sequence[int] = (),
+    *,
+    noise: Noise | None = None,
 ) -> Run:
     """Play a policy object up to a horizon.
 
@@ -80,8 +83,8 @@ def play(
 
     >>> from discreet import DPSuccessiveElimination, SimulatedNoise
     >>> from discreet.lab import instance
-    >>> policy = DPSuccessiveElimination(range(5), epsilon=0.25, horizon=5e7, noise=SimulatedNoise(seed=1))
-    >>> run = play(policy, instance("C2"), np.random.default_rng(1))
+    >>> policy = DPSuccessiveElimination(range(5), epsilon=0.25, horizon=5e7)
+    >>> run = play(policy, instance("C2"), np.random.default_rng(1), noise=SimulatedNoise(seed=1))
     >>> float(run.pulls @ instance("C2").gaps), run.dropped
     (4829.625, (-1, 36129, 13715, 13715, 13715))
 
@@ -91,19 +94,23 @@ def play(
         rng: The parent of each arm's own generator.
         horizon: The number of pulls, by default the policy's own; without any, until it finishes.
         checkpoints: Times at which pulls are recorded, sorted.
+        noise: The source of noise, by default simulated from another child of the generator.
     """
-    on, own = instances.instance(on), policy.horizon
+    on, own, grid = instances.instance(on), policy.horizon, policy.grid
     end = horizon if horizon is not None else (math.inf if own is None else own)
     children = zip(policy.arms, on.rewards, rng.spawn(len(policy.arms)), strict=True)
-    draw = {arm: rewards.totals(child, policy.grid) for arm, rewards, child in children}
+    draw = {arm: rewards.totals(child, grid) for arm, rewards, child in children}
+    curator = Curator(grid, policy.privacy, noise or SimulatedNoise(*rng.spawn(1)), taken=policy.taken)
     track = Track(policy.arms, checkpoints)
     while track.time < end and (plan := policy.plan()):
-        if plan.size > end - track.time:
-            track.pull(plan.pulls, int(end - track.time))
+        pulls, size = plan.pulls, plan.size
+        if size > end - track.time:
+            track.pull(pulls, int(end - track.time))
             break
-        policy.close({arm: draw[arm](count) for arm, count in plan.pulls.items()} if plan.learns else None)
-        track.pull(plan.pulls, plan.size)
-        track.note_dropped(getattr(policy, "viable", policy.arms))
+        totals = None if plan.query is None else {arm: draw[arm](count) for arm, count in pulls.items()}
+        policy.learn(curator.release(plan, totals))
+        track.pull(pulls, size)
+        track.note_dropped(policy.viable)
     if track.time < end < math.inf:
         rest = int(end) - track.time
         preferred = policy.arms if policy.best_arm is None else (policy.best_arm,)
@@ -174,22 +181,31 @@ class Track:
                     self._dropped[index] = self.time
 
 
-def play_rule(rule: StoppingRule, distribution: Rewards, rng: np.random.Generator) -> None:
-    """Feed a stopping rule with samples until it finishes.
+def play_rule(
+    rule: StoppingRule, distribution: Rewards, rng: np.random.Generator, noise: Noise | None = None
+) -> StoppingRule:
+    """Play a stopping rule object until it finishes, and return it.
 
     Args:
         rule: The rule. It learns.
         distribution: The distribution of the samples.
-        rng: The generator that they are drawn from.
+        rng: The generator that samples are drawn from.
+        noise: The source of noise, by default simulated from a child of the generator.
     """
-    if rule.plan() > 1:
-        draw = distribution.totals(rng, rule.grid)
-        while count := rule.plan():
-            rule.close(draw(count))
-    size = _FIRST_CHUNK
-    while not rule.finished:
-        rule.feed(distribution.sample(rng, size))
-        size = min(2 * size, CHUNK)
+    grid, draw = rule.grid, distribution.totals(rng, rule.grid)
+    curator = Curator(grid, rule.privacy, noise or SimulatedNoise(*rng.spawn(1)), taken=rule.taken)
+    while (plan := rule.plan()) is not None:
+        if plan.many_tests:
+            statistic: Any = grid.encode_checked(distribution.sample(rng, plan.size)).astype(np.int64)
+        elif plan.statistic is Statistic.TOTAL:
+            statistic = draw(plan.size)
+        else:
+            sums = plan.statistic.accumulator(grid.width)
+            for start in range(0, plan.size, CHUNK):
+                sums.add(grid.encode_checked(distribution.sample(rng, min(CHUNK, plan.size - start))))
+            statistic = sums.values
+        rule.learn(curator.release(plan, {None: statistic}))
+    return rule
 
 
 def one_run(setting: Setting, index: int) -> Any:
@@ -200,16 +216,14 @@ def one_run(setting: Setting, index: int) -> Any:
         index: The index of the run.
 
     Returns:
-        A policy's `Run`, or a rule's `StoppingResult`.
+        A policy's `Run`, or the rule at its end.
     """
     rewards, noise, own = setting.run_seed(index).spawn(3)
     rng, source = np.random.default_rng(rewards), SimulatedNoise(noise)
+    algorithm = setting.build(int(own.generate_state(1, np.uint64)[0]) >> 1)
     if setting.is_rule:
-        rule = setting.make(source)
-        play_rule(rule, setting.distribution, rng)
-        return rule.result
-    policy = setting.make(source, int(own.generate_state(1, np.uint64)[0]) >> 1)
-    return play(policy, setting.instance, rng, setting.horizon, setting.checkpoints)
+        return play_rule(algorithm, setting.distribution, rng, source)
+    return play(algorithm, setting.instance, rng, setting.horizon, setting.checkpoints, noise=source)
 
 
 # ---------------------------------------------------------------------- all runs
@@ -259,10 +273,10 @@ def _rule_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], st
         if program is not None:
             reached, samples, estimate = program(setting.run_seed(index).generate_state(4, np.uint64))
             return int(samples), float(estimate), bool(reached)
-        result = one_run(setting, index)
-        return result.samples, np.nan if result.estimate is None else result.estimate, result.reached
+        one = one_run(setting, index)
+        return one.samples, np.nan if one.estimate is None else one.estimate, one.halted
 
-    return run, "kernel" if program is not None else "blocks" if rule.plan() > 1 else "object"
+    return run, "kernel" if program is not None else "object" if rule.plan().many_tests else "blocks"
 
 
 def run_part(part: tuple[Setting, range]) -> Simulation:
@@ -328,9 +342,9 @@ def simulate_all(
 
 
 def simulate(
-    algorithm: str | type[Algorithm],
+    algorithm: str | type[Algorithm] | Algorithm,
     instance: float | str | Rewards | Instance | Iterable[Any] = "C2",
-    horizon: float = HORIZON,
+    horizon: float | None = None,
     runs: int | None = None,
     seed: int = SEED,
     *,
@@ -350,10 +364,10 @@ def simulate(
     193,023), 100 runs, 0 failed, 0 unfinished
 
     Args:
-        algorithm: The key or the class of a registered policy or stopping rule.
+        algorithm: The key or the class of a registered policy or stopping rule, or an object with the options to take.
         instance: For a policy C1 to C4 or R1 to R3, an `Instance`, or a list of arms. For a rule the distribution of
             its samples: a number (the mean of samples of 0 and 1), a text or a `Rewards`.
-        horizon: The pulls of a policy's run.
+        horizon: The pulls of a policy's run, by default 50,000,000.
         runs: The number of runs, by default 30 of a policy and 1000 of a rule.
         seed: The seed of all runs.
         arms: The number of arms of a named instance.
@@ -373,7 +387,7 @@ LEAGUE = ("dp-se", "dp-ucb", "se", "ucb")
 def compare(
     algorithms: Iterable[Entry] = LEAGUE,
     instance: float | str | Rewards | Instance | Iterable[Any] = "C2",
-    horizon: float = HORIZON,
+    horizon: float | None = None,
     runs: int | None = None,
     seed: int = SEED,
     *,
@@ -387,7 +401,7 @@ def compare(
     Args:
         algorithms: Their keys. One may bring options of its own: `["dp-se", ("dp-ucb", {"preset": "thesis"})]`.
         instance: As in `simulate`.
-        horizon: The pulls of a policy's run.
+        horizon: The pulls of a policy's run, by default 50,000,000.
         runs: The number of runs of each.
         seed: The seed of all runs.
         arms: The number of arms of a named instance.
@@ -497,7 +511,7 @@ def expected_wait(settings: Sequence[Setting], workers: int) -> tuple[float, lis
         horizon = setting.horizon or 0
         if horizon > _TIMED_PULLS and _slow_steps(setting) and first_epoch(setting) == 1:
             start = time.perf_counter()
-            play(setting.build(), setting.instance, np.random.default_rng(0), _TIMED_PULLS)
+            play(setting.build(), setting.instance, np.random.default_rng(0), horizon=_TIMED_PULLS)
             seconds += (time.perf_counter() - start) / _TIMED_PULLS * horizon * setting.runs / workers
             keys.add(setting.algorithm)
     return seconds, sorted(keys)

@@ -21,23 +21,6 @@ from typing import Any
 from discreet.core.algorithm import Algorithm
 from discreet.lab.instances import Instance
 
-_INTERIM = {
-    "ucb": "ucb",
-    "kl-ucb": "kl_ucb",
-    "imed": "imed",
-    "ts": "thompson_sampling",
-    "dp-ucb": "dp_ucb",
-    "dp-ucb-hybrid": "hybrid_ucb",
-    "lazy-dp-ts": "lazy_dp_ts",
-    "lazy-ucb": "lazy_ucb",
-    "dp-paired-imed": "paired",
-    **dict.fromkeys(("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed"), "batched"),
-    **dict.fromkeys(("dp-se-sharp", "dp-bai-sharp"), "sharp_elimination"),
-    **dict.fromkeys(("nas", "dp-nas", "dp-nas-one-sided"), "nas"),
-    **dict.fromkeys(("ebstop", "ebgstop"), "empirical_bernstein"),
-    "dp-bernstein": "bernstein",
-}
-
 
 class SlowWarning(UserWarning):
     """A simulation is slow because something is not installed."""
@@ -64,7 +47,7 @@ def find_program(algorithm: Algorithm, instance: Instance) -> Callable[..., Any]
 
 def kernel_of(kind: type[Algorithm]) -> str | None:
     """Return the name of a class's kernel. It is not inherited: a subclass may change a formula."""
-    return vars(kind).get("kernel") or _INTERIM.get(kind.key)
+    return vars(kind).get("kernel")
 
 
 def _may_fit(algorithm: Any, instance: Instance) -> bool:

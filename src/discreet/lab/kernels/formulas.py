@@ -1,4 +1,4 @@
-"""The formulas of `core/divergences.py` and `core/tails.py`, compiled from the same functions: one formula, two speeds."""
+"""The formulas of `core.divergences` and `core.tails`, compiled from the same functions: one formula, two speeds."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ KINDS = {DPIMED: _IMED, DPChernoffIMED: _CHERNOFF, DPKLUCB: _KLUCB, AdaPUCB: _AD
 
 
 class Parameters(NamedTuple):
-    """What a policy object is made of."""
+    """Parameters of a policy, by its own names."""
 
     kind: int
     epsilon: float
@@ -34,12 +34,12 @@ class Parameters(NamedTuple):
     """DP-Chernoff-IMED's."""
     forgets: bool
     scale: float
-    """Of the noise, in grid units."""
+    """Of the noise, in grid steps."""
     width: int
 
 
 def parameters_of(policy: BatchedPolicy) -> Parameters:
-    """The same of a policy object."""
+    """Return the parameters of a policy."""
     alpha = policy.alpha if isinstance(policy, AdaPUCB) else 0.0
     caution = policy.caution if isinstance(policy, DPChernoffIMED) else 0.0
     return Parameters(
@@ -56,8 +56,8 @@ def parameters_of(policy: BatchedPolicy) -> Parameters:
 
 
 @compiled
-def index(parameters, total, count, noises, best, time):
-    """What speaks for an arm: minus the index of the IMED policies, the upper bound of the others."""
+def _index(parameters, total, count, noises, best, time):
+    """Return the arm's index, which is minus that of the IMED policies, and the upper bound of the others."""
     mean = total / count
     clipped = min(1.0, max(0.0, mean))
     if parameters.kind == _IMED:
@@ -75,13 +75,22 @@ def index(parameters, total, count, noises, best, time):
 
 @compiled
 def choose(parameters, totals, counts, noises, pulls, time):
-    """The arm whose batch comes next; among equals the first, or for upper bounds the one with the fewest pulls."""
+    """Return the arm whose batch comes next; among equals the first, or for upper bounds the one with the fewest pulls.
+
+    Args:
+        parameters: The parameters of the object.
+        totals: Each arm's noisy total.
+        counts: The rewards in each total.
+        noises: The noises in each total.
+        pulls: The pulls of each arm.
+        time: The next step.
+    """
     best = 0.0
     for arm in range(totals.size):
         best = max(best, min(1.0, totals[arm] / counts[arm]))
     found, highest = 0, -np.inf
     for arm in range(totals.size):
-        value = index(parameters, totals[arm], counts[arm], noises[arm], best, time)
+        value = _index(parameters, totals[arm], counts[arm], noises[arm], best, time)
         fewer = parameters.kind >= _KLUCB and value == highest and pulls[arm] < pulls[found]
         if value > highest or fewer:
             found, highest = arm, value
@@ -90,13 +99,21 @@ def choose(parameters, totals, counts, noises, pulls, time):
 
 @compiled
 def note_turns(counts, checkpoints, arms, end):
-    """Write the checkpoints up to `end`, when the arms have taken turns from the start; gives the next open one."""
-    place = 0
-    while place < checkpoints.size and checkpoints[place] <= end:
+    """Record the checkpoints up to a time, when all arms have taken turns from the start, and return the index of the
+    next checkpoint.
+
+    Args:
+        counts: The pulls by checkpoint and arm, which are written.
+        checkpoints: Times at which pulls are recorded, sorted.
+        arms: The number of arms.
+        end: The time.
+    """
+    mark = 0
+    while mark < checkpoints.size and checkpoints[mark] <= end:
         for arm in range(arms):
-            counts[place, arm] = checkpoints[place] // arms + (1 if arm < checkpoints[place] % arms else 0)
-        place += 1
-    return place
+            counts[mark, arm] = checkpoints[mark] // arms + (1 if arm < checkpoints[mark] % arms else 0)
+        mark += 1
+    return mark
 
 
 @compiled
@@ -106,7 +123,7 @@ def _play(parameters, chances, horizon, state, checkpoints):
     pulls = np.zeros(arms, np.int64)
     noted = np.zeros((checkpoints.size, arms), np.int64)
     time = min(parameters.first * arms, horizon)
-    place = note_turns(noted, checkpoints, arms, time)
+    mark = note_turns(noted, checkpoints, arms, time)
     for arm in range(arms):
         pulls[arm] = parameters.first
         totals[arm] = (
@@ -121,7 +138,7 @@ def _play(parameters, chances, horizon, state, checkpoints):
         size = min(size, horizon - time)
         pulls[arm] += size
         time += size
-        place = note(noted, checkpoints, place, pulls, arm, time)
+        mark = note(noted, checkpoints, mark, pulls, arm, time)
         if whole:
             released = (
                 binomial(state, size, chances[arm]) + discrete_laplace(state, parameters.scale) / parameters.width

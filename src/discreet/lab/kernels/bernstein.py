@@ -1,7 +1,7 @@
 """DP-Bernstein on samples of two values, compiled: a block at a time, as the object does it.
 
-Of h pairs in a block, some have two of the larger value, some one of each, and the rest none: two binomial draws. They
-give the block's total and its squares, which is all that the rule ever uses.
+Of h pairs in a block, some have two of the larger value, some one of each, and the rest none: two binomial draws, of
+which follow the block's total and its squares, which is all that the rule ever uses.
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
@@ -22,7 +22,7 @@ from discreet.stopping import DPBernstein
 
 
 class Parameters(NamedTuple):
-    """What a rule object is made of."""
+    """Parameters of a rule, by its own names; scales and rounding are in grid steps."""
 
     alpha: float
     window: int
@@ -39,7 +39,7 @@ class Parameters(NamedTuple):
 
 
 def parameters_of(rule: DPBernstein) -> tuple[Parameters, Any, Any]:
-    """The same of a rule object, with the ends of its blocks and the variance levels of its tests."""
+    """Return the parameters of a rule, the ends of its blocks, and the variance levels of its tests."""
     grid = rule.grid
     formulas = Parameters(
         rule.alpha, rule.window, rule.mean_epsilon, rule.variance_epsilon, rule.level, rule._noise_radius,
@@ -50,8 +50,8 @@ def parameters_of(rule: DPBernstein) -> tuple[Parameters, Any, Any]:
 
 
 @compiled
-def variance_bound(rule, total, squares, count, level):
-    """The largest variance that a window's releases allow."""
+def _variance_bound(rule, total, squares, count, level):
+    """Return the largest variance that a window's releases allow."""
     by_pairs = largest_mean(squares, count / 2, rule.window, rule.variance_epsilon, level) / 2
     highest = largest_mean(total, count, rule.window, rule.mean_epsilon, level)
     lowest = 1 - largest_mean(count - total, count, rule.window, rule.mean_epsilon, level)
@@ -73,19 +73,19 @@ def _play(coin, rule, ends, levels, state, cap):
         doubles = binomial(state, size // 2, both)
         mixed = binomial(state, size // 2 - doubles, one)
         ones = 2 * doubles + mixed
-        sum_units = ones * high + (size - ones) * low
+        sum_steps = ones * high + (size - ones) * low
         squares[block] = (mixed * square + discrete_laplace(state, rule.variance_scale)) / rule.width
-        totals[block] = sum_units + discrete_laplace(state, rule.mean_scale)
+        totals[block] = sum_steps + discrete_laplace(state, rule.mean_scale)
         test = block - rule.window + 1
         if test < 1:
             continue
         count = ends[block] - ends[test - 1]
-        units = totals[test : block + 1].sum()
-        mean = (units + count * rule.floor) / count
+        steps = totals[test : block + 1].sum()
+        mean = (steps + count * rule.floor) / count
         if rule.noise_radius > rule.alpha * abs(mean) / rule.width * count:
             continue
-        total = units / rule.width
-        variance = variance_bound(rule, total, squares[test : block + 1].sum(), count, levels[test - 1])
+        total = steps / rule.width
+        variance = _variance_bound(rule, total, squares[test : block + 1].sum(), count, levels[test - 1])
         radius = bernstein_radius(count, variance, rule.window, rule.mean_epsilon, rule.level) / count * rule.width
         if radius + rule.rounding <= rule.alpha * abs(mean):
             return True, ends[block], math.copysign(abs(mean) - rule.alpha * radius, mean) * rule.step

@@ -65,7 +65,15 @@ def coin_on(grid: Grid, low: float, high: float, chance: float, cap: int) -> Coi
 
 @compiled
 def heads(state, coin, start, size, path):
-    """How many of the next samples are the larger value: one binomial draw, or counted on a path that is given."""
+    """Return how many of the next samples are the larger value: one binomial draw, or counted on a path.
+
+    Args:
+        state: The generator's state, which is advanced.
+        coin: The samples.
+        start: The samples before.
+        size: The number of samples.
+        path: Samples to replay, 1 for the larger value; empty for fresh ones.
+    """
     if path.size:
         return np.int64(path[start : start + size].sum())
     return binomial(state, size, coin.chance)
@@ -73,11 +81,17 @@ def heads(state, coin, start, size, path):
 
 @compiled
 def sum_of(coin, size, ones):
-    """The sum of so many samples."""
+    """Return the sum of samples.
+
+    Args:
+        coin: The samples.
+        size: The number of samples.
+        ones: How many of them are the larger value.
+    """
     return ones * coin.high + (size - ones) * coin.low
 
 
 @compiled
 def farthest(coin):
-    """How far one sample can move the sum."""
+    """Return the most by which one sample can move the sum."""
     return max(abs(coin.low), abs(coin.high))

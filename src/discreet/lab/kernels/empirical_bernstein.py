@@ -20,7 +20,7 @@ _FINENESS = 512  # a window of samples is this part of those taken
 
 
 class Parameters(NamedTuple):
-    """What the empirical Bernstein rules are made of; `low` and `high` are the values from the range's middle."""
+    """Parameters of a rule, by its own names; `low` and `high` are counted from the range's middle."""
 
     low: float
     high: float
@@ -35,7 +35,12 @@ class Parameters(NamedTuple):
 
 
 def parameters_of(rule: EBStop, coin: Coin) -> Parameters:
-    """The formulas of a rule object on such samples."""
+    """Return the parameters of a rule on samples of two values.
+
+    Args:
+        rule: The rule.
+        coin: The samples.
+    """
     grid = rule.grid
     middle = (grid.floor + grid.width / 2) * grid.step
     low, high = ((value - grid.floor - grid.width / 2) * grid.step for value in (coin.low, coin.high))
@@ -47,7 +52,12 @@ def parameters_of(rule: EBStop, coin: Coin) -> Parameters:
 
 @compiled
 def interval_at(time, growth):
-    """EBGStop's k at time t, as `interval_of` computes it."""
+    """Return EBGStop's k at time t, as `interval_of` computes it.
+
+    Args:
+        time: The time t.
+        growth: The rule's growth.
+    """
     smallest = np.ceil(math.log(time) / math.log(growth))
     if np.floor(growth**smallest) < time:
         smallest += 1.0
@@ -57,8 +67,8 @@ def interval_at(time, growth):
 
 
 @compiled
-def log_term(parameters, time):
-    """ln(3/d_t), or a ln(3/d_k)."""
+def _log_term(parameters, time):
+    """Return ln(3/d_t), or a ln(3/d_k)."""
     if parameters.growth == 0:
         return math.log(3.0 * time**parameters.power) - parameters.log_share
     k = interval_at(time, parameters.growth)
@@ -67,16 +77,16 @@ def log_term(parameters, time):
 
 
 @compiled
-def radius(parameters, time, variance):
-    """The empirical Bernstein radius c_t."""
-    log = log_term(parameters, time)
+def _radius(parameters, time, variance):
+    """Return the empirical Bernstein radius c_t."""
+    log = _log_term(parameters, time)
     deviation = math.sqrt(max(variance, 0.0))
     return deviation * math.sqrt(2.0 * log / time) + 3.0 * parameters.width * log / time + parameters.step / 2
 
 
 @compiled
-def least_radius(parameters, ones, time, size):
-    """What the radius cannot fall below within the next samples, whatever they are.
+def _least_radius(parameters, ones, time, size):
+    """Return what the radius cannot fall below within the next samples, whatever they are.
 
     The mean ends highest if all of them are the larger value, lowest if all are the smaller one, and in between it
     lies in between. At mean x the variance of two values is (high - x)(x - low), which is least at an end. The
@@ -89,12 +99,12 @@ def least_radius(parameters, ones, time, size):
         (parameters.high - lowest) * (lowest - parameters.low), (parameters.high - highest) * (highest - parameters.low)
     )
     slack = 1e-7 * parameters.width + 1e-12 * abs(parameters.middle)  # a variance near 0 has lost half of its digits
-    return radius(parameters, end, variance) - slack
+    return _radius(parameters, end, variance) - slack
 
 
 @compiled
-def window(parameters, time, cap):
-    """For how many samples to bound the radius: few beside t, and for EBGStop within one interval."""
+def _window(parameters, time, cap):
+    """Return the number of samples for which to bound the radius: few beside t, and for EBGStop within one interval."""
     size = max(time // _FINENESS, 1)
     if parameters.growth > 0 and size > 1:
         last = np.floor(parameters.growth ** interval_at(time + 1.0, parameters.growth))
@@ -103,8 +113,8 @@ def window(parameters, time, cap):
 
 
 @compiled
-def walk(state, coin, parameters, ones, time, end, lowest, highest, path):
-    """Sample by sample until |mean| leaves [lowest, highest], up to a time `end`; gives ones, time, and whether it did.
+def _walk(state, coin, parameters, ones, time, end, lowest, highest, path):
+    """Take samples until |mean| leaves [lowest, highest] or time `end`, and return ones, time, and whether it left.
 
     One sample is taken at least.
     """
@@ -130,7 +140,7 @@ def walk(state, coin, parameters, ones, time, end, lowest, highest, path):
 
 @compiled
 def _play(coin, parameters, state, cap, path):
-    """Keeps the largest |mean| - c_t and the smallest |mean| + c_t, and computes c_t only where one of them may move.
+    """Keep the largest |mean| - c_t and the smallest |mean| + c_t, and compute c_t only where one of them may move.
 
     For a window of samples the radius is bounded from below. While |mean| lies so that with this radius neither
     bound would move, neither does, and the answer to "halt?" stays as it was.
@@ -138,17 +148,17 @@ def _play(coin, parameters, state, cap, path):
     ones, time = np.int64(0), np.int64(0)
     lower, upper = 0.0, np.inf
     while time < cap:
-        size = window(parameters, time, cap)
-        least = least_radius(parameters, ones, time, size) if size > 1 else -np.inf  # then every sample is looked at
+        size = _window(parameters, time, cap)
+        least = _least_radius(parameters, ones, time, size) if size > 1 else -np.inf  # then every sample is looked at
         end = time + size
         while time < end:
-            ones, time, left = walk(state, coin, parameters, ones, time, end, upper - least, lower + least, path)
+            ones, time, left = _walk(state, coin, parameters, ones, time, end, upper - least, lower + least, path)
             if not left:
                 break
             t, zeros = np.float64(time), time - ones
             mean = (ones * parameters.high + zeros * parameters.low) / t
             squares = ones * (parameters.high * parameters.high) + zeros * (parameters.low * parameters.low)
-            around = radius(parameters, t, squares / t - mean * mean)
+            around = _radius(parameters, t, squares / t - mean * mean)
             lower = max(lower, abs(mean + parameters.middle) - around)
             upper = min(upper, abs(mean + parameters.middle) + around)
             if (1 + parameters.alpha) * lower >= (1 - parameters.alpha) * upper:
@@ -171,5 +181,11 @@ def program(rule: EBStop, instance: Instance) -> Any:
 
 
 def replay(coin: Coin, parameters: Parameters, path: Any) -> Any:
-    """EBStop or EBGStop on a path of 0s and 1s."""
+    """Run EBStop or EBGStop on a path, and return whether it halted, the samples and the estimate.
+
+    Args:
+        coin: The samples.
+        parameters: The parameters of the object.
+        path: Samples to replay, 1 for the larger value.
+    """
     return _play(coin, parameters, np.ones(4, np.uint64), path.size, path)

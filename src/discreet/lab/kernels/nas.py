@@ -25,7 +25,7 @@ _ROUNDING = 2.0**-48  # by how much, relatively, a computed threshold could fall
 
 
 class Curve(NamedTuple):
-    """What the threshold of NAS or DP-NAS is made of, by the names of the rule's own formulas."""
+    """Parameters of the threshold of NAS or DP-NAS, by the names of the rule's own formulas."""
 
     half_width: float
     log_beta: float
@@ -43,7 +43,7 @@ class Curve(NamedTuple):
 
 
 def curve_of(rule: NAS) -> Curve:
-    """The threshold of a rule object.
+    """Return the threshold of a rule.
 
     >>> rule = NAS(alpha=0.1, beta=0.05, low=0, high=1)
     >>> int(limit(curve_of(rule), 1000)) == math.ceil(rule._threshold_units(1000.0))
@@ -57,7 +57,12 @@ def curve_of(rule: NAS) -> Curve:
 
 @compiled
 def limit(curve, time):
-    """What |sum| must reach at t, in units: the rule's formulas, operation by operation, rounded up."""
+    """Return what |sum| must reach at t, in grid steps: the rule's formulas, operation by operation, rounded up.
+
+    Args:
+        curve: The threshold.
+        time: The number of samples t.
+    """
     t = np.float64(time)
     hoeffding = curve.half_width * math.sqrt(2 / t * (math.log(curve.inside * (t * t)) - curve.log_beta))
     once, tests = math.log(4.0) - curve.log_beta, math.log(8.0 * (t * t)) - curve.log_beta
@@ -68,7 +73,12 @@ def limit(curve, time):
 
 @compiled
 def least_limit(curve, time):
-    """What |sum| must reach at t or at any later time: the limit only grows, and rounding is allowed for."""
+    """Return what |sum| must reach at t or later. The limit only grows, and rounding is allowed for.
+
+    Args:
+        curve: The threshold.
+        time: The number of samples t.
+    """
     return limit(curve, time) * (1 - _ROUNDING)
 
 
@@ -77,7 +87,7 @@ def least_limit(curve, time):
 
 @compiled
 def _nas(coin, curve, state, cap, path):
-    """Halts at the first t with |S_t| >= limit(t).
+    """Halt at the first t with |S_t| >= limit(t).
 
     The limit only grows and a sample moves |S| by M at most, so with distance d to go no test can succeed in the
     next ceil(d/M) - 1 samples. They and the one after them are one binomial draw; then the test is made.
@@ -94,7 +104,13 @@ def _nas(coin, curve, state, cap, path):
 
 
 def replay_nas(coin: Coin, curve: Curve, path: Any) -> Any:
-    """NAS on a path of 0s and 1s (the smaller and the larger value)."""
+    """Run NAS on a path, and return whether it halted, the samples, and their sum in grid steps from 0.
+
+    Args:
+        coin: The samples.
+        curve: The threshold.
+        path: Samples to replay, 1 for the larger value.
+    """
     return _nas(coin, curve, np.ones(4, np.uint64), path.size, path)
 
 
@@ -103,7 +119,12 @@ def replay_nas(coin: Coin, curve: Curve, path: Any) -> Any:
 
 @compiled
 def chance_below(y, scale):
-    """P(A <= y) for such a number A, with q = exp(-1/scale): q^(-y)/(1 + q) below 0, else 1 - q^(y + 1)/(1 + q)."""
+    """Return P(A <= y) for discrete Laplace noise A.
+
+    Args:
+        y: A whole number.
+        scale: The scale of A.
+    """
     q = math.exp(-1 / scale)
     if y < 0:
         return math.exp(y / scale) / (1 + q)
@@ -111,8 +132,8 @@ def chance_below(y, scale):
 
 
 @compiled
-def next_candidate(state, bound, size):
-    """The first success of `size` trials of this chance, counted from 1; size + 1 if there is none."""
+def _next_candidate(state, bound, size):
+    """Return the first success of `size` trials of this chance, counted from 1; size + 1 if there is none."""
     if bound <= 0:  # too small for a float
         return size + 1
     failures = math.log(uniform(state)) / math.log1p(-bound) if bound < 1 else 0.0
@@ -120,8 +141,8 @@ def next_candidate(state, bound, size):
 
 
 @compiled
-def block(distance, most, scale):
-    """For how many samples to bound the chance of a test: about so many that no candidate is likely among them.
+def _block(distance, most, scale):
+    """Return the number of samples for which to bound the chance of a test: so few that no candidate is likely.
 
     `distance` is what is missing to the threshold. Any size is right, and this one is fast.
     """
@@ -132,21 +153,29 @@ def block(distance, most, scale):
 
 @compiled
 def dp_nas(coin, curve, query_scale, release_scale, state, cap):
-    """Whether DP-NAS halted, the samples, and the released sum in units from 0.
+    """Run DP-NAS, and return whether it halted, the samples, and the released sum in grid steps from 0.
 
     Given the path and B, the test at t succeeds with chance p_t = P(A <= |S_t| - limit(t) - B), independently.
     Within a block of m samples p_t is at most `bound`, since |S| grows by M a sample at most and the limit does not
     fall. So trials of chance `bound` say where a test *may* succeed, and one that may does with chance p_t/bound.
     Between such candidates only the sum matters.
+
+    Args:
+        coin: The samples.
+        curve: The threshold.
+        query_scale: The noise scale of the tests, in grid steps.
+        release_scale: The noise scale of the release, in grid steps.
+        state: The generator's state, which is advanced.
+        cap: The largest number of samples.
     """
     most = farthest(coin)
     threshold_noise = discrete_laplace(state, query_scale)
     total, time = np.int64(0), np.int64(0)
     while time < cap:
         distance = least_limit(curve, time + 1) - abs(total) + threshold_noise
-        size = min(block(distance, most, query_scale), cap - time)
+        size = min(_block(distance, most, query_scale), cap - time)
         bound = chance_below(size * most - distance, query_scale)
-        candidate = next_candidate(state, bound, size)
+        candidate = _next_candidate(state, bound, size)
         done = min(candidate, size)
         total += sum_of(coin, done, heads(state, coin, time, done, FRESH))
         time += done
@@ -161,7 +190,12 @@ def dp_nas(coin, curve, query_scale, release_scale, state, cap):
 
 
 def limits_of(rule: DPOneSidedNAS, cap: int) -> Any:
-    """What the sum must reach at each test within `cap` samples, in units: the rule's own numbers."""
+    """Return the rule's limit at each test within the cap, in grid steps.
+
+    Args:
+        rule: The rule.
+        cap: The largest number of samples.
+    """
     count = (cap // rule.first_test).bit_length()
     limits = (rule.limit(rule.test_time(number), number) for number in range(1, count + 1))
     return np.array([min(limit, int(LARGEST)) for limit in limits], np.int64)
@@ -169,9 +203,18 @@ def limits_of(rule: DPOneSidedNAS, cap: int) -> Any:
 
 @compiled
 def one_sided_nas(coin, first, limits, query_scale, release_scale, state, cap):
-    """Whether the one-sided rule halted, the samples, and the released sum in units from 0.
+    """Run the one-sided rule, and return whether it halted, the samples, and the released sum in grid steps from 0.
 
     It looks at the sum at the times `first`, twice that, and so on. In between only the sum matters.
+
+    Args:
+        coin: The samples.
+        first: The samples at the first test.
+        limits: The limit of each test, in grid steps.
+        query_scale: The noise scale of the tests, in grid steps.
+        release_scale: The noise scale of the release, in grid steps.
+        state: The generator's state, which is advanced.
+        cap: The largest number of samples.
     """
     threshold_noise = abs(discrete_laplace(state, query_scale))
     total, time, due = np.int64(0), np.int64(0), first

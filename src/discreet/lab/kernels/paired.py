@@ -25,45 +25,63 @@ from discreet.lab.kernels.randomness import binomial, discrete_laplace
 
 
 class Parameters(NamedTuple):
-    """What a policy object is made of."""
+    """Parameters of a policy, by its own names."""
 
     epsilon: float
     ratio: float
     first: int
     scale: float
-    """Of the noise, in grid units."""
+    """Of the noise, in grid steps."""
     width: int
     enough: float
     """Evidence to change the leader."""
 
 
 def parameters_of(policy: DPPairedIMED) -> Parameters:
-    """The same of a policy object."""
+    """Return the parameters of a policy."""
     scale, width = policy._laplace.scale, policy.grid.width
     return Parameters(policy.epsilon, policy.ratio, policy.first_batch, scale, width, _ENOUGH)
 
 
 @compiled
-def batch_size(parameters, pulls):
-    """The next batch after so many pulls."""
+def _batch_size(parameters, pulls):
+    """Return the size of the next batch after some pulls."""
     return max(np.int64(1), np.int64(math.ceil((parameters.ratio - 1) * pulls)))
 
 
 @compiled
-def release(state, parameters, count, chance):
-    """The noisy total of so many rewards."""
+def _release(state, parameters, count, chance):
+    """Return the noisy total of rewards."""
     return binomial(state, count, chance) + discrete_laplace(state, parameters.scale) / parameters.width
 
 
 @compiled
 def evidence(parameters, lead, pairs, shared, one, other):
-    """How unlikely one arm's lead over another is if the other is as good."""
+    """Return the evidence against an arm as good as another that is ahead of it.
+
+    Args:
+        parameters: The parameters of the object.
+        lead: The lead of one arm over another.
+        pairs: The pulls of both in shared epochs.
+        shared: The number of shared epochs.
+        one: The arm that leads.
+        other: The arm that is behind.
+    """
     return paired_exponent(lead[one, other], float(pairs[one, other]), 2 * shared[one, other], parameters.epsilon)
 
 
 @compiled
 def challenger_of(parameters, lead, pairs, shared, leader, pulls):
-    """The arm against which least speaks, if that is little enough; else the leader itself."""
+    """Return the arm with the least evidence against it, if that is little enough; else the leader.
+
+    Args:
+        parameters: The parameters of the object.
+        lead: The lead of one arm over another.
+        pairs: The pulls of both in shared epochs.
+        shared: The number of shared epochs.
+        leader: The leader.
+        pulls: The leader's pulls.
+    """
     found, least = leader, math.log(pulls)
     for arm in range(lead.shape[0]):
         if arm != leader:
@@ -74,8 +92,8 @@ def challenger_of(parameters, lead, pairs, shared, leader, pulls):
 
 
 @compiled
-def add_pair(lead, pairs, shared, one, other, ahead, size):
-    """An epoch that two arms were in, with so many pulls of each."""
+def _add_pair(lead, pairs, shared, one, other, ahead, size):
+    """Enter an epoch of two arms, with the same number of pulls of each."""
     lead[one, other] += ahead
     lead[other, one] -= ahead
     for first, second in ((one, other), (other, one)):
@@ -84,15 +102,17 @@ def add_pair(lead, pairs, shared, one, other, ahead, size):
 
 
 @compiled
-def note_pair(counts, checkpoints, place, pulls, leader, challenger, time, end):
-    """Write the checkpoints up to `end`, when two arms have taken turns since `time`; gives the next open one."""
-    while place < checkpoints.size and checkpoints[place] <= end:
-        done = checkpoints[place] - time
-        counts[place] = pulls
-        counts[place, leader] += done - done // 2
-        counts[place, challenger] += done // 2
-        place += 1
-    return place
+def _note_pair(counts, checkpoints, mark, pulls, leader, challenger, time, end):
+    """Record the checkpoints up to `end`, when two arms have taken turns since `time`, and return the index of the next
+    checkpoint.
+    """
+    while mark < checkpoints.size and checkpoints[mark] <= end:
+        done = checkpoints[mark] - time
+        counts[mark] = pulls
+        counts[mark, leader] += done - done // 2
+        counts[mark, challenger] += done // 2
+        mark += 1
+    return mark
 
 
 @compiled
@@ -101,29 +121,29 @@ def _play(parameters, chances, horizon, state, checkpoints):
     lead, pairs, shared = np.zeros((arms, arms)), np.zeros((arms, arms), np.int64), np.zeros((arms, arms), np.int64)
     counts, pulls = np.zeros((checkpoints.size, arms), np.int64), np.full(arms, parameters.first)
     time = min(parameters.first * arms, horizon)
-    place = note_turns(counts, checkpoints, arms, time)
-    totals = np.array([release(state, parameters, parameters.first, chance) for chance in chances])
+    mark = note_turns(counts, checkpoints, arms, time)
+    totals = np.array([_release(state, parameters, parameters.first, chance) for chance in chances])
     for one in range(arms):
         for other in range(one):
-            add_pair(lead, pairs, shared, one, other, totals[one] - totals[other], parameters.first)
+            _add_pair(lead, pairs, shared, one, other, totals[one] - totals[other], parameters.first)
     leader = np.int64(totals.argmax())
     while time < horizon:
         arm = challenger_of(parameters, lead, pairs, shared, leader, pulls[leader])
         if arm == leader:  # alone: nothing is learnt
-            size = min(batch_size(parameters, pulls[leader]), horizon - time)
+            size = min(_batch_size(parameters, pulls[leader]), horizon - time)
             pulls[leader] += size
             time += size
-            place = note(counts, checkpoints, place, pulls, leader, time)
+            mark = note(counts, checkpoints, mark, pulls, leader, time)
             continue
-        size = batch_size(parameters, pairs[leader, arm])
-        place = note_pair(counts, checkpoints, place, pulls, leader, arm, time, min(time + 2 * size, horizon))
+        size = _batch_size(parameters, pairs[leader, arm])
+        mark = _note_pair(counts, checkpoints, mark, pulls, leader, arm, time, min(time + 2 * size, horizon))
         time += 2 * size
         if time > horizon:
             break  # an epoch that the horizon cuts short is not released
         pulls[leader] += size
         pulls[arm] += size
-        ahead = release(state, parameters, size, chances[leader]) - release(state, parameters, size, chances[arm])
-        add_pair(lead, pairs, shared, leader, arm, ahead, size)
+        ahead = _release(state, parameters, size, chances[leader]) - _release(state, parameters, size, chances[arm])
+        _add_pair(lead, pairs, shared, leader, arm, ahead, size)
         if evidence(parameters, lead, pairs, shared, arm, leader) > parameters.enough:
             leader = arm
     return counts

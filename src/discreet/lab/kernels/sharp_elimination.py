@@ -14,11 +14,11 @@ from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import clearly_behind
 from discreet.lab.kernels.randomness import binomial, discrete_laplace
 
-NEVER, ENDLESS = -1, 2**50  # pulls that nobody makes
+NEVER, ENDLESS = -1, 2**50  # more pulls than a run can have
 
 
 class Parameters(NamedTuple):
-    """What a policy object is made of; arrays have an entry for each epoch."""
+    """Parameters of a policy, by its own names; arrays have an entry for each epoch."""
 
     epsilon: float
     window: int
@@ -27,14 +27,14 @@ class Parameters(NamedTuple):
     levels: Any
     doubts: Any
     most: int
-    """The pulls at which a search gives up."""
+    """The pulls at which a search ends."""
     scale: float
-    """Of the noise, in grid units."""
+    """Of the noise, in grid steps."""
     width: int
 
 
 def parameters_of(policy: DPSharpElimination) -> Parameters:
-    """The same of a policy object, with all epochs that anybody could play."""
+    """Return the parameters of a policy, with all epochs that it could play."""
     to, most = policy.schedule, min(policy.max_pulls or ENDLESS, ENDLESS)
     epochs = [*takewhile(lambda epoch: to.pulls_by(epoch - 1) <= most, count(1))]
     return Parameters(
@@ -51,7 +51,14 @@ def parameters_of(policy: DPSharpElimination) -> Parameters:
 
 @compiled
 def drop(parameters, epoch, totals, viable):
-    """Which arms stay after this epoch, written into `viable`; gives the leader."""
+    """Drop arms after an epoch, and return the leader.
+
+    Args:
+        parameters: The parameters of the object.
+        epoch: The epoch.
+        totals: Each arm's noisy total over the window.
+        viable: True for each viable arm, which is updated.
+    """
     leader = -1
     for arm in range(viable.size):
         if viable[arm] and (leader < 0 or totals[arm] > totals[leader]):
@@ -70,31 +77,31 @@ def drop(parameters, epoch, totals, viable):
 
 
 @compiled
-def take_turns(noted, checkpoints, place, pulls, taking, time, size):
-    """So many pulls of these arms in turn, with the counts at the checkpoints among them; gives the next open one."""
+def _take_turns(noted, checkpoints, mark, pulls, taking, time, size):
+    """Pull some arms in turn, record the checkpoints among the pulls, and return the index of the next checkpoint."""
     start, arms = pulls.copy(), taking.sum()
     while True:
-        inside = place < checkpoints.size and checkpoints[place] <= time + size
-        done = checkpoints[place] - time if inside else size
+        inside = mark < checkpoints.size and checkpoints[mark] <= time + size
+        done = checkpoints[mark] - time if inside else size
         turn = 0
         for arm in range(pulls.size):
             if taking[arm]:
                 pulls[arm] = start[arm] + done // arms + (1 if turn < done % arms else 0)
                 turn += 1
         if not inside:
-            return place
-        noted[place] = pulls
-        place += 1
+            return mark
+        noted[mark] = pulls
+        mark += 1
 
 
 @compiled
 def _play(parameters, chances, horizon, state, checkpoints):
-    """Counts at the checkpoints, when each arm was dropped, its pulls until one was left, and which one."""
+    """Return the pulls at the checkpoints, when each arm was dropped, its pulls until one was left, and which one."""
     arms = chances.size
     pulls, dropped = np.zeros(arms, np.int64), np.full(arms, NEVER)
     noted = np.zeros((checkpoints.size, arms), np.int64)
     released, totals = np.zeros((arms, parameters.window)), np.zeros(arms)
-    viable, leader, time, place, epoch = np.full(arms, True), -1, 0, 0, 0
+    viable, leader, time, mark, epoch = np.full(arms, True), -1, 0, 0, 0
     while viable.sum() > 1 and time < horizon:
         epoch += 1
         rounds = parameters.ends[epoch] - parameters.ends[epoch - 1]
@@ -103,7 +110,7 @@ def _play(parameters, chances, horizon, state, checkpoints):
             break
         whole = size <= horizon - time  # an epoch that the horizon cuts short is not released
         size = min(size, horizon - time)
-        place = take_turns(noted, checkpoints, place, pulls, viable, time, size)
+        mark = _take_turns(noted, checkpoints, mark, pulls, viable, time, size)
         time += size
         if whole:
             for arm in range(arms):
@@ -118,7 +125,7 @@ def _play(parameters, chances, horizon, state, checkpoints):
     until = pulls.copy()
     left = np.full(arms, leader < 0)
     left[max(0, leader)] = True
-    take_turns(noted, checkpoints, place, pulls, left, time, horizon - time)
+    _take_turns(noted, checkpoints, mark, pulls, left, time, horizon - time)
     return noted, dropped, until, leader if viable.sum() == 1 else NEVER
 
 
@@ -134,6 +141,12 @@ def program(policy: DPSharpElimination, instance: Instance) -> Any:
 
 
 def search(parameters: Parameters, chances: Any, state: Any) -> tuple[Any, int]:
-    """How often each arm was pulled until one was left, and which; -1 if the search was given up."""
+    """Return the pulls of each arm until one was left, and which; -1 if the search was given up.
+
+    Args:
+        parameters: The parameters of the object.
+        chances: The arms' means.
+        state: The generator's state, which is advanced.
+    """
     _, _, pulls, found = _play(parameters, chances, ENDLESS, state, np.zeros(0, np.int64))
     return pulls, int(found)

@@ -1,8 +1,8 @@
 """DP-UCB with Bernoulli arms, compiled: reference and skip-ahead, for any preset and any relaxation.
 
-An arm with n pulls, total S and tree noise N has the index (S + N + relaxation)/n + sqrt(2 ln t / n); a `fixed`
-above 0 replaces sqrt(2 ln t), for the thesis's index. Noise is a continuous Laplace of the tree's scale: the object's lies on a grid a millionth of a
-reward wide, which is nothing beside it.
+An arm with n pulls, total S and tree noise N has the index (S + N + relaxation)/n + sqrt(2 ln t / n); a `fixed` above 0
+replaces sqrt(2 ln t), for the thesis's index. Noise is a continuous Laplace of the tree's scale: the object's lies on a
+grid a millionth of a reward wide, which is nothing beside it.
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"

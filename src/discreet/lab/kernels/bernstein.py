@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet.core.noise import scale_for
 from discreet.lab.instances import Instance
 from discreet.lab.kernels.coins import coin_of
 from discreet.lab.kernels.compiled import compiled
@@ -41,12 +42,13 @@ class Parameters(NamedTuple):
 def parameters_of(rule: DPBernstein) -> tuple[Parameters, Any, Any]:
     """Return the parameters of a rule, the ends of its blocks, and the variance levels of its tests."""
     grid = rule.grid
-    formulas = Parameters(
-        rule.alpha, rule.window, rule.mean_epsilon, rule.variance_epsilon, rule.level, rule._noise_radius,
-        grid.width, grid.floor, grid.step, rule.rounding / grid.step, rule._laplace.scale, rule._square_laplace.scale,
+    variance_scale, mean_scale = (scale_for(grid.width, epsilon) for epsilon in rule.epsilons)
+    parameters = Parameters(
+        rule.alpha, rule.blocks_per_test, rule.mean_epsilon, rule.variance_epsilon, rule.level, rule.noise_radius,
+        grid.width, grid.floor, grid.step, rule.rounding / grid.step, mean_scale, variance_scale,
     )  # fmt: skip
-    levels = np.array([rule.variance_level(test) for test in range(1, len(rule._ends))])
-    return formulas, np.array(rule._ends, dtype=np.int64), levels
+    levels = np.array([rule.variance_level(test) for test in range(1, len(rule.ends))])
+    return parameters, np.array(rule.ends, dtype=np.int64), levels
 
 
 @compiled

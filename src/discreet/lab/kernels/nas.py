@@ -46,12 +46,12 @@ def curve_of(rule: NAS) -> Curve:
     """Return the threshold of a rule.
 
     >>> rule = NAS(alpha=0.1, beta=0.05, low=0, high=1)
-    >>> int(limit(curve_of(rule), 1000)) == math.ceil(rule._threshold_units(1000.0))
+    >>> int(limit(curve_of(rule), 1000)) == math.ceil(rule.limit_steps(1000.0))
     True
     """
     given = rule.half_width, math.log(rule.beta), 1 + 1 / rule.alpha, rule.grid.step
     if isinstance(rule, DPNAS):
-        return Curve(*given, 16.0, rule.sigma1, rule.sigma3 / rule.alpha, 2 + 1 / rule.alpha)
+        return Curve(*given, 16.0, rule.sigma1, rule.sigma3 / rule.alpha, rule.discrete_tails)
     return Curve(*given, 4.0, 0.0, 0.0, 0.0)
 
 
@@ -255,9 +255,10 @@ def program(rule: NAS | DPOneSidedNAS, instance: Instance) -> Any:
     return play
 
 
-def scales_of(rule: Any) -> tuple[float, float]:
+def scales_of(rule: DPNAS | DPOneSidedNAS) -> tuple[float, float]:
     """Return the noise scales of a private rule's tests and of its release, in grid steps."""
-    return rule._sparse.scale, rule._laplace.scale
+    both = (rule.sigma1, rule.sigma3) if isinstance(rule, DPNAS) else (rule.sigma_tests, rule.sigma_release)
+    return both[0] / rule.grid.step, both[1] / rule.grid.step
 
 
 def nas(coin: Coin, curve: Curve, state: Any, cap: int) -> Any:

@@ -38,6 +38,7 @@ from discreet.lab.store import Store
 from discreet.mechanisms.curator import Curator
 from discreet.stopping import StoppingRule
 
+_FIRST_TESTS = 256  # samples of a rule that tests each, and twice as many each time: few are drawn in vain
 _FEW_STEPS = 200_000  # in fewer, worker processes take longer to start than they save
 _STEPS_OF_RULE = 1000  # that take as long as one run of a rule as an object, about
 _TIMED_PULLS = 500  # to estimate how long a simulation takes
@@ -194,8 +195,11 @@ def play_rule(
     """
     grid, draw = rule.grid, distribution.totals(rng, rule.grid)
     curator = Curator(grid, rule.privacy, noise or SimulatedNoise(*rng.spawn(1)), taken=rule.taken)
+    size = _FIRST_TESTS
     while (plan := rule.plan()) is not None:
         if plan.many_tests:
+            plan = plan.until(min(size, plan.size))  # it may halt soon
+            size *= 2
             statistic: Any = grid.encode_checked(distribution.sample(rng, plan.size)).astype(np.int64)
         elif plan.statistic is Statistic.TOTAL:
             statistic = draw(plan.size)

@@ -8,16 +8,16 @@ import pytest
 
 import discreet
 from discreet.core.errors import ArgumentError
-from discreet.reproduction import figures, report
 from discreet.lab.engines import Serial
+from discreet.lab.results import Results, Simulation
+from discreet.reproduction import figures, report
+from discreet.reproduction.distributions import LawGrid
 from discreet.reproduction.evaluation import Evaluation, Findings, smallest_constant
+from discreet.reproduction.league import LeagueStudy, standings
 from discreet.reproduction.pictures.evaluation import every_picture
 from discreet.reproduction.pictures.league import league_picture
-from discreet.reproduction.league import LeagueStudy, standings
-from discreet.reproduction.report import Reproduced
-from discreet.lab.results import Results, Simulation
 from discreet.reproduction.pictures.stopping import every_stopping_picture
-from discreet.reproduction.distributions import LawGrid
+from discreet.reproduction.report import Reproduced
 from discreet.reproduction.stopping import StoppingStudy
 from discreet.reproduction.tables import write_tables
 from discreet.theory import regret_lower_bound

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from discreet.reproduction.stopping_report import stopping_headlines, stopping_row
 
 from discreet import theory
 from discreet.lab import simulate_rule
-from discreet.reproduction.pictures.stopping import NAMES, every_stopping_picture, upper_limit
 from discreet.reproduction.distributions import LawGrid
-from discreet.reproduction.stopping_report import stopping_headlines, stopping_row
+from discreet.reproduction.pictures.stopping import NAMES, every_stopping_picture, upper_limit
 from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, Problem, StoppingStudy, slope
 
 SMALL = StoppingStudy(

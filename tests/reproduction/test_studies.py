@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 from scipy import stats
+from tests.bandits.test_sharp_elimination import searches
+from tests.core.test_noise import p_value
+from tests.stopping.test_stopping import DISTRIBUTIONS, failures
 
 import discreet
 from discreet import SimulatedNoise
+from discreet.core.noise import private_noise
 from discreet.lab import instance, play, simulate, simulate_rule
 from discreet.lab.stopping import simulate_rules
 from discreet.reproduction.distributions import LawGrid
-from discreet.core.noise import private_noise
 from discreet.theory import dp_se_pull_bound, regret_lower_bound, sharp_pulls
-from tests.core.test_noise import p_value
-from tests.bandits.test_sharp_elimination import searches
-from tests.stopping.test_stopping import DISTRIBUTIONS, failures
 
 pytestmark = pytest.mark.study
 RUNS = 1000

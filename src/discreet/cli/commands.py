@@ -52,7 +52,7 @@ from discreet.cli.audit import (
 )
 from discreet.cli.console import check_writable, counted, show, show_json
 from discreet.cli.console import output as console
-from discreet.cli.reproduction import reproduce as run_evaluation
+from discreet.cli.reproduction import reproduce as run_reproduction
 from discreet.cli.simulation import choose_engine, problem, run_settings
 from discreet.cli.stop import (
     RULE,
@@ -90,9 +90,7 @@ from discreet.lab.results import Results
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import LEAGUE
 from discreet.lab.simulate import league as league_settings
-from discreet.reproduction.evaluation import Evaluation
-from discreet.reproduction.league import LeagueStudy
-from discreet.reproduction.stopping import StoppingStudy
+from discreet.reproduction.reproduce import Reproduction
 
 FOLDER = Path("reproduction")
 PICTURES = (".png", ".pdf", ".svg")
@@ -235,12 +233,15 @@ def tell_files(*paths: Path | None) -> None:
 
 @app.command(
     epilog=examples(
-        "discreet reproduce", "discreet reproduce --quick --output quick", "discreet reproduce --runs 100 --seed 1"
+        "discreet reproduce", "discreet reproduce --quick --output quick", "discreet reproduce --all --runs 100"
     )
 )
 def reproduce(
     *,
     output: Annotated[Path, typer.Option(metavar="DIR", help="Where the report and the data go.")] = FOLDER,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Go beyond the paper: every policy and rule against its lower bound.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, and five arms only.")] = False,
     runs: Annotated[
         int | None,
@@ -255,17 +256,12 @@ def reproduce(
     workers: Workers = None,
     address: Address = None,
 ) -> None:
-    """Repeat the paper's whole evaluation, go beyond it, and write a report.
-
-    Beyond: every private policy and stopping rule against its lower bound.
+    """Repeat the paper's evaluation, and write a report with its figures.
 
     After Ctrl-C the same command goes on where it was: finished settings are kept in the folder.
     """
-    changes: dict[str, Any] = {"horizon": horizon, "seed": seed, **({} if runs is None else {"runs": runs})}
-    evaluation = Evaluation.quick(**changes) if quick else Evaluation(**changes)
-    study = StoppingStudy.quick(seed=seed) if quick else StoppingStudy(seed=seed)
-    league = LeagueStudy.quick(**changes) if quick else LeagueStudy(**changes)
-    run_evaluation(evaluation, study, league, make_engine(engine or "threads", workers, address), output, json=json)
+    wanted = Reproduction.of(everything=everything, quick=quick, horizon=horizon, seed=seed, runs=runs)
+    run_reproduction(wanted, make_engine(engine or "processes", workers, address), output, json=json)
 
 
 @app.command(
@@ -471,7 +467,7 @@ def plot(
         raise ArgumentError(f"output must end in {', '.join(PICTURES)}, got {str(target)!r}")
     results = Results.load(file)
     check_writable(target)
-    from discreet.reproduction.figures import DPI  # noqa: PLC0415  (matplotlib)
+    from discreet.lab.figures import DPI  # noqa: PLC0415  (matplotlib)
 
     figure: Any = results.plot(log=log).figure
     target.parent.mkdir(parents=True, exist_ok=True)

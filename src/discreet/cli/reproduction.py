@@ -1,4 +1,4 @@
-"""What `reproduce` does: the paper's whole evaluation, interrupted and resumed at will, and its report."""
+"""What `reproduce` does: a reproduction, interrupted and resumed at will, and what it found."""
 
 from __future__ import annotations
 
@@ -6,48 +6,43 @@ import time
 from pathlib import Path
 from typing import Any
 
-from discreet.cli.console import check_writable, duration, progress, show, show_json
+from discreet.cli.console import check_writable, duration, show, show_json, stages
 from discreet.lab.engines import Engine
-from discreet.lab.simulate import Runs
 from discreet.lab.store import Store
-from discreet.reproduction.evaluation import Evaluation
-from discreet.reproduction.league import LeagueStudy
-from discreet.reproduction.stopping import StoppingStudy
+from discreet.reproduction.reproduce import Reproduction
 
 
 class Interrupted(Exception):
     """Ctrl-C, with what has become of the work."""
 
 
-def reproduce(
-    evaluation: Evaluation, study: StoppingStudy, league: LeagueStudy, engine: Engine, folder: Path, *, json: bool
-) -> None:
-    """Simulate what is not in the folder yet, write the report, and say what was found."""
-    from discreet.reproduction.report import Reproduced, headlines, steps, write_report  # noqa: PLC0415  (matplotlib and pandas)
+def reproduce(wanted: Reproduction, engine: Engine, folder: Path, *, json: bool) -> None:
+    """Simulate what is not in the folder yet, write the report, and say what was found.
 
-    settings: list[Runs] = [*evaluation.settings(), *study.settings(), *league.settings()]
-    store, start = Store(folder / "settings"), time.perf_counter()
+    Args:
+        wanted: The studies.
+        engine: Simulates.
+        folder: Where the report and the data go.
+        json: Print one JSON document.
+    """
+    settings, store, start = wanted.settings(), Store(folder / "settings"), time.perf_counter()
     check_writable(folder / "report.html")
     check_writable(store.path(settings[0]))
     try:
-        with progress(f"simulating {len(settings)} settings", sum(one.runs for one in settings), json) as advance:
-            paper, stopping = evaluation.run(engine, store, advance), study.run(engine, store, advance)
-            found = Reproduced(paper, stopping, league.run(engine, store, advance))
-        simulated = time.perf_counter() - start
-        with progress("drawing the report", steps(evaluation, study), json) as advance:
-            report = write_report(found, folder, seconds=simulated, on_progress=advance)
+        with stages(json) as on_progress:
+            report = wanted.run(folder, engine, on_progress)
     except KeyboardInterrupt as stop:
-        paths = {store.path(one) for one in settings}  # some settings belong to two studies
+        paths = {store.path(one) for one in settings}
         kept = sum(path.exists() for path in paths)
         raise Interrupted(
             f"{kept} of {len(paths)} settings are finished and kept in {folder}: the same command goes on from there"
         ) from stop
-    tell(headlines(found), report, folder, time.perf_counter() - start, json)
+    _tell(report.headlines, report.page, folder, time.perf_counter() - start, json)
 
 
-def tell(sentences: list[str], report: Path, folder: Path, seconds: float, json: bool) -> None:
-    """What was found, and where everything is."""
-    places = {"report": report, "figures": folder / "figures", "data": folder / "data", "runs": folder / "settings"}
+def _tell(sentences: list[str], page: Path, folder: Path, seconds: float, json: bool) -> None:
+    """Say what was found, and where everything is."""
+    places = {"report": page, "figures": folder / "figures", "data": folder / "data", "runs": folder / "settings"}
     if json:
         found: dict[str, Any] = {"headlines": sentences, "simulated": True, "seconds": seconds}
         show_json({**found, **{name: str(path) for name, path in places.items()}})

@@ -60,7 +60,7 @@ class Tabular(ABC):
 
     def plot(self, ax: Axes | None = None, *, log: bool = False) -> Axes:
         """Mean regret against pulls, with a band from the 5 % to the 95 % quantile."""
-        from discreet.reproduction.figures import plot_curves  # noqa: PLC0415
+        from discreet.lab.figures import plot_curves  # noqa: PLC0415
 
         return plot_curves(list(self), ax, log=log)
 
@@ -69,7 +69,7 @@ class Tabular(ABC):
         write_results(Path(path), list(self))
 
     def _repr_html_(self) -> str:
-        from discreet.reproduction.figures import inline_picture  # noqa: PLC0415
+        from discreet.lab.figures import inline_picture  # noqa: PLC0415
 
         table = self.summary().to_html(index=False, float_format="{:,.4g}".format, border=0)
         return f"{table}{inline_picture(lambda: self.plot().figure)}"

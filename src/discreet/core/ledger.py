@@ -70,7 +70,11 @@ class Ledger(Sequence[Release]):
         return self._epochs
 
     def by_epoch(self) -> Iterator[tuple[Release, ...]]:
-        """Yield the releases of each epoch: none where nothing was released, and last the tests of an open one."""
+        """Yield what each epoch released, as `learn` takes it, and last the tests of an open one.
+
+        It is empty where nothing was released. An epoch that closed after tests, of which none halted, is yielded as
+        its tests and an empty tuple.
+        """
         position, length = 0, len(self)
         epochs = self._columns.epoch
         for epoch in range(1, self._epochs + 2):
@@ -82,6 +86,8 @@ class Ledger(Sequence[Release]):
                 found, position = (*found, self._tests), length
             if found or epoch <= self._epochs:
                 yield found
+            if found and found[-1].kind == Kind.TESTS and epoch <= self._epochs:
+                yield ()
 
     def copy(self) -> Ledger:
         """Return an equal ledger that grows apart from this one."""

@@ -145,7 +145,7 @@ def _through_json(name: str, value: Any) -> Any:
 
 
 def _same(one: Plan | None, other: Plan | None) -> bool:
-    return _plain(one) == _plain(other)
+    return bool(_plain(one) == _plain(other))
 
 
 def _plain(value: Any) -> Any:

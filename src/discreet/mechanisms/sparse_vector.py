@@ -126,7 +126,7 @@ class SparseVector(Mechanism):
         self._count = query.counts[0]
         self._tests += 1
         margin = self._measured(query.measure) - int(query.limits[0])
-        self._halted = bool(self._is_above(margin, int(self._test_noise(1)[0])))
+        self._halted = bool(self.is_above(margin, self._threshold_noise, int(self._test_noise(1)[0])))
 
     def _measured(self, measure: Measure) -> int:
         if measure is Measure.SPREAD:
@@ -146,7 +146,8 @@ class SparseVector(Mechanism):
         size = margins.size if self.noise is None else _BLOCK
         for start in range(0, margins.size, size):
             block = margins[start : start + size]
-            above = np.asarray(self._is_above(block, self._test_noise(block.size)), dtype=bool)
+            noises = self._test_noise(block.size)
+            above = np.asarray(self.is_above(block, self._threshold_noise, noises), dtype=bool)
             first = int(above.argmax())
             self._halted = bool(above[first])
             last = start + (first if self._halted else block.size - 1)
@@ -155,10 +156,15 @@ class SparseVector(Mechanism):
         self._tests += last + 1
         self._sums[arm], self._count = int(sums[last]), query.counts[last]
 
-    def _is_above(self, margin: Any, test_noise: Any) -> Any:
-        """Return whether measure - limit >= B + A, for one test or for an array of them."""
-        assert self._threshold_noise is not None
-        return margin >= self._threshold_noise + test_noise
+    def is_above(self, margin: Any, threshold_noise: Any, test_noise: Any) -> Any:
+        """Return whether measure - limit >= B + A, for one test or for an array of them.
+
+        Args:
+            margin: The measure minus the limit.
+            threshold_noise: B.
+            test_noise: A, of each test.
+        """
+        return margin >= threshold_noise + test_noise
 
     def _test_noise(self, count: int) -> NDArray[np.int64]:
         """Return fresh noise for `count` tests."""

@@ -111,7 +111,7 @@ def button_epochs() -> list[EpochView]:
                 epsilon=SPENT[number],
                 opened_at=opened,
                 full_at=full,
-                ripe_at=full + HOUR,
+                due_at=full + HOUR,
                 closed_at=full + HOUR + 2,
                 threshold=THRESHOLD[number],
                 releases=[

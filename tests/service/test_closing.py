@@ -27,12 +27,12 @@ def history(world, reward):
         if number == 5:
             world.tell(*[(one, reward) for one in given if reward is not None])
         world.clock.wait(1)
-        seen.append((closing.ripe(world.store), world.close("banners")))
+        seen.append((closing.due(world.database), world.close("banners")))
     for _ in range(80):
         world.clock.wait(1)
-        seen.append((closing.ripe(world.store), world.close("banners")))
+        seen.append((closing.due(world.database), world.close("banners")))
     (first, *_) = world.control.epochs("banners")
-    return seen, first.full_at, first.ripe_at, first.closed_at
+    return seen, first.full_at, first.due_at, first.closed_at
 
 
 def test_rewards_do_not_move_the_end_of_an_epoch(world, file, tmp_path):
@@ -41,9 +41,9 @@ def test_rewards_do_not_move_the_end_of_an_epoch(world, file, tmp_path):
     for reward in (0.0, None):
         other = crowd(World(new_file(file, tmp_path), type(world.clock)()))
         assert history(other, reward) == alike
-        other.store.close()
-    seen, full_at, ripe_at, closed_at = alike
-    assert ripe_at == closed_at == full_at + 60
+        other.database.close()
+    seen, full_at, due_at, closed_at = alike
+    assert due_at == closed_at == full_at + 60
     assert [closed for _, closed in seen if closed] == [1]
 
 
@@ -61,7 +61,7 @@ def test_an_epoch_that_is_not_full_never_ends(world):
     world.ask_all("banners", [f"u{number}" for number in range(7)])
     world.clock.wait(10**6)
     assert world.close("banners") is None
-    assert closing.ripe(world.store) == []
+    assert closing.due(world.database) == []
 
 
 def test_a_clock_that_jumps_back_closes_nothing_early_and_loses_nothing(world):
@@ -83,7 +83,7 @@ def test_the_last_batch_of_assignments_sets_the_end(world):
     world.ask_all("banners", [f"u{number}" for number in range(7)])
     world.clock.wait(1000)
     world.ask("banners", "last", "too-late")
-    assert world.control.experiment("banners").epoch.ripe_at == world.clock.now + 60
+    assert world.control.experiment("banners").epoch.due_at == world.clock.now + 60
 
 
 # ---------------------------------------------------------------------- once
@@ -119,7 +119,7 @@ def test_a_close_that_fails_anywhere_leaves_everything_as_it_was(world):
     for number in range(1, 100):
         statements.clear()
         fail = fail_at(number)
-        event.listen(world.store.engine, "before_cursor_execute", fail)
+        event.listen(world.database.engine, "before_cursor_execute", fail)
         try:
             closed = world.close("banners")
         except RuntimeError:
@@ -128,7 +128,7 @@ def test_a_close_that_fails_anywhere_leaves_everything_as_it_was(world):
             assert closed == 1
             break
         finally:
-            event.remove(world.store.engine, "before_cursor_execute", fail)
+            event.remove(world.database.engine, "before_cursor_execute", fail)
     assert number > 12
     assert [round(one.value) for one in world.control.releases("banners")] == [4, 4]
 
@@ -141,10 +141,10 @@ def test_a_commit_that_fails_shows_nothing(world):
     def fail(_):
         raise RuntimeError("a fault")
 
-    event.listen(world.store.engine, "commit", fail)
+    event.listen(world.database.engine, "commit", fail)
     with pytest.raises(RuntimeError):
         world.close("banners")
-    event.remove(world.store.engine, "commit", fail)
+    event.remove(world.database.engine, "commit", fail)
     assert world.control.releases("banners") == []
     assert sum(total for _, total in world.sums("banners").values()) == 8 * FULL
     assert world.close("banners") == 1
@@ -155,7 +155,7 @@ def test_a_commit_whose_answer_is_lost_is_not_repeated(world):
     world.start(**small())
     world.fill("banners", lambda arm: 1.0)
     world.clock.wait(60)
-    writing = world.store.writing
+    writing = world.database.writing
 
     class Lost:
         def __enter__(self):
@@ -166,10 +166,10 @@ def test_a_commit_whose_answer_is_lost_is_not_repeated(world):
             self.within.__exit__(*error)
             raise ConnectionError("the answer to COMMIT never came")
 
-    world.store.writing = Lost
+    world.database.writing = Lost
     with pytest.raises(ConnectionError):
         world.close("banners")
-    world.store.writing = writing
+    world.database.writing = writing
     seen = world.control.releases("banners")
     assert len(seen) == 2
     assert world.close("banners") is None
@@ -197,25 +197,25 @@ def test_sums_and_told_marks_are_gone(world):
     world.clock.wait(60)
     world.close("banners")
     assert world.count(schema.counter) == 0
-    world.scrub()
+    world.erase()
     assert world.count(schema.assignment) == 0
-    assert [row["scrubbed"] for row in world.rows(schema.epoch)] == [1, 0]
+    assert [row["erased"] for row in world.rows(schema.epoch)] == [True, False]
 
 
 def test_stopping_throws_sums_away(world):
     world.start(**small())
     world.fill("banners", lambda arm: 1.0)
     world.control.stop("banners")
-    world.scrub()
+    world.erase()
     assert world.count(schema.counter) == world.count(schema.assignment) == 0
 
 
-def test_scrubbing_spares_open_epochs(world):
+def test_erasing_spares_open_epochs(world):
     world.start("one", **small())
     world.start("two", **small())
     kept = world.ask("two", "ann")
     world.finish_epoch("one", lambda arm: 1.0)
-    world.scrub()
+    world.erase()
     assert world.count(schema.assignment) == 1
     assert world.tell((kept[0], 1.0)) == ["accepted"]
     assert world.ask("two", "ann") == kept
@@ -242,16 +242,16 @@ def traces(path):
 def lite(file, tmp_path, clock):
     opened = crowd(World(new_file(file, tmp_path), clock))
     yield opened
-    opened.store.close()
+    opened.database.close()
 
 
 def closer(world, journal=None):
-    return Closer(world.store, Metrics(), journal)
+    return Closer(world.database, Metrics(), journal)
 
 
 def cheap_close(monkeypatch):
     """The marked sums are more than so few rewards could give; this test is about files, not about totals."""
-    monkeypatch.setattr(closing, "_sums", lambda *given: dict.fromkeys(given[-1].by_arm, 0))
+    monkeypatch.setattr(closing, "_totals", lambda *given: dict.fromkeys(given[-1].plan, 0))
 
 
 def test_no_byte_of_a_sum_is_left_in_the_file(lite, monkeypatch):
@@ -266,8 +266,8 @@ def test_a_reader_in_the_way_only_delays_that(lite, monkeypatch):
     cheap_close(monkeypatch)
     marked(lite)
     watching = closer(lite)
-    with lite.store.reading() as connection:
-        connection.execute(schema.epoch.select()).all()
+    with lite.database.reading() as transaction:
+        transaction.execute(schema.epoch.select()).all()
         watching.look()
         assert traces(lite.url) > 0
     assert watching.look() == 0
@@ -278,7 +278,7 @@ def test_a_crash_right_after_a_close_only_delays_that(lite, monkeypatch):
     cheap_close(monkeypatch)
     marked(lite)
     lite.close("banners")
-    lite.scrub()
+    lite.erase()
     assert traces(lite.url) > 0
     assert closer(lite).look() == 0
     assert traces(lite.url) == 0

@@ -24,9 +24,9 @@ JournalFile = Annotated[
     typer.Option(metavar="FILE", help="A list of releases, by which a restored backup is found out; keep it apart."),
 ]
 Restored = Annotated[
-    bool, typer.Option(help="The database comes from a backup: burn all open epochs before anything else.")
+    bool, typer.Option(help="The database comes from a backup: forfeit all open epochs before anything else.")
 ]
-Tick = Annotated[float, typer.Option(parser=real, metavar=NUMBER, help="Seconds between looks for ripe epochs.")]
+Tick = Annotated[float, typer.Option(parser=real, metavar=NUMBER, help="Seconds between looks for due epochs.")]
 Origins = Annotated[
     list[str] | None,
     typer.Option("--origin", metavar="URL", help="A site whose pages may assign and report, as https://shop.example."),
@@ -44,10 +44,8 @@ def start(*, restored: bool, **given: Any) -> None:
         given["port"] = _free_port(given["host"])
     settings = server.Settings(**given)
     prepared = server.prepare(settings, restored=restored)
-    for experiment, epoch in prepared.burnt:
-        complain(
-            f"epoch {epoch} of {experiment} was open in a backup: it is burnt, and a new one takes its place", "note: "
-        )
+    for experiment, epoch in prepared.forfeited:
+        complain(f"epoch {epoch} of {experiment} was open in a backup: it is forfeited, and a new one opens", "note: ")
     show(f"discreet serves {settings.shown} at http://{settings.host}:{settings.port}")
     if prepared.key is not None:
         show(f"admin key: {prepared.key}")

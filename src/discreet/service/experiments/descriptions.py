@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import msgspec
@@ -19,9 +19,12 @@ from discreet.core.privacy import Unit
 from discreet.core.registry import POLICIES, RULES
 from discreet.service.experiments import course
 from discreet.service.experiments.epsilon import amount, not_above
-from discreet.service.http.errors import invalid
+from discreet.service.http.errors import invalid, not_found
 from discreet.service.http.messages import AlgorithmView, NewExperiment, PrivacyLabel, PrivacyUnit
 from discreet.service.http.tokens import MOST_SLOTS
+from discreet.service.storage import experiments
+from discreet.service.storage.database import Transaction
+from discreet.service.storage.experiments import Experiment
 
 MEAN_RULE = "dp-nas-released"
 EVENT_POLICY = "dp-se-sharp"
@@ -143,6 +146,32 @@ def describe(request: NewExperiment) -> Description:
     if opening.size > MOST_SLOTS:
         raise invalid("epsilon", f"the first epoch would take {opening.size:,} assignments; give more epsilon")
     return description
+
+
+def find(transaction: Transaction, name: str) -> Experiment:
+    """Return an experiment by its public id or its name.
+
+    Args:
+        transaction: The transaction.
+        name: The id or the name.
+
+    Raises:
+        ServiceProblem: There is none.
+    """
+    row = experiments.find(transaction, name)
+    if row is None:
+        raise not_found(f"experiment {name!r}")
+    return row
+
+
+def described(row: Experiment) -> Description:
+    """Return the description of a stored experiment."""
+    return _described(row.description)
+
+
+@lru_cache(maxsize=4096)
+def _described(text: str) -> Description:
+    return describe(msgspec.json.decode(text, type=NewExperiment))
 
 
 def algorithms() -> list[AlgorithmView]:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.service.experiments.assignments import Ask, Started, Tell
+from discreet.service.experiments.assignments import Ask, Started, Tell, Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.http import messages as m
@@ -22,7 +22,6 @@ from discreet.service.http.errors import ServiceProblem, conflict, invalid, not_
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.openapi import document
 from discreet.service.http.operations import OPERATIONS, VERBS, Operation
-from discreet.service.storage.group_commit import Writer
 
 Message = TypeVar("Message")
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -121,7 +120,7 @@ class API:
 
     async def _started(self, name: str | int, key: m.KeyView) -> Started:
         """An experiment that has started; a key for another one does not learn that it is there, nor in what state."""
-        known = self.control.remembered(name)
+        known = self.control.cached(name)
         if known is None:
             known = await run_in_threadpool(self.control.started, name, key.experiment)
         may_see(key, known.uid, name)
@@ -180,7 +179,7 @@ class API:
         seen = await self.show_experiment(request, key)
         await run_in_threadpool(self.control.close_with, seen.id, given.epoch, given.totals)
         if self.journal is not None:
-            await run_in_threadpool(self.journal.catch_up, self.control.store)
+            await run_in_threadpool(self.journal.catch_up, self.control.database)
 
     # ------------------------------------------------------------------ populations, keys, planning
 
@@ -224,8 +223,7 @@ class API:
             given = msgspec.convert(dict(request.query_params), m.PlannerRequest, strict=False)
         except msgspec.ValidationError as error:
             raise _badly_formed(error) from None
-        fields = msgspec.structs.asdict(given)
-        return await run_in_threadpool(lambda: self.control.plan(**fields))
+        return await run_in_threadpool(self.control.plan, given)
 
     # ------------------------------------------------------------------ machines
 

@@ -21,14 +21,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import dashboard
 from discreet.service.experiments import closing
+from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.api import API
 from discreet.service.http.errors import ServiceProblem, not_found
 from discreet.service.http.messages import Problem
 from discreet.service.http.metrics import Metrics
-from discreet.service.storage.database import AWAY, SQLiteStore, Store
-from discreet.service.storage.group_commit import Writer
+from discreet.service.storage.database import UNAVAILABLE, Database
 
 log = logging.getLogger("discreet.service")
 TICK = 1.0  # seconds between looks for ripe epochs: a coarse clock tells nothing about how long a release took
@@ -38,9 +38,9 @@ _CLIENT = Path(__file__).parent / "static" / "discreet.js"
 class Closer:
     """A thread that closes ripe epochs, keeps the journal and deletes what is no longer needed."""
 
-    def __init__(self, store: Store, metrics: Metrics, journal: Journal | None, tick: float = TICK) -> None:
-        self._store, self._metrics, self._journal, self._tick = store, metrics, journal, tick
-        self._forgotten = False  # nor is it known what the process before this one has left
+    def __init__(self, database: Database, metrics: Metrics, journal: Journal | None, tick: float = TICK) -> None:
+        self._database, self._metrics, self._journal, self._tick = database, metrics, journal, tick
+        self._erased = False  # of the log, also of the process before this one
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="discreet-closer", daemon=True)
 
@@ -62,18 +62,18 @@ class Closer:
 
     def look(self) -> int:
         """Close what is ripe; gives how many epochs that were."""
-        closed = sum(self._close(experiment) for experiment in closing.ripe(self._store))
+        closed = sum(self._close(experiment) for experiment in closing.due(self._database))
         if self._journal is not None:  # also for epochs that somebody else has closed
-            self._journal.catch_up(self._store)
-        while closing.scrub(self._store) and not self._stopped.is_set():
-            self._forgotten = False
-        if not self._forgotten and isinstance(self._store, SQLiteStore):
-            self._forgotten = self._store.forget()
+            self._journal.catch_up(self._database)
+        while closing.delete_assignments(self._database) and not self._stopped.is_set():
+            self._erased = False
+        if not self._erased:
+            self._erased = self._database.erase_log()
         return closed
 
     def _close(self, experiment: int) -> bool:
         try:
-            closed = closing.close_if_ripe(self._store, experiment) is not None
+            closed = closing.close_if_due(self._database, experiment) is not None
         except Exception as error:  # one experiment's trouble is not another's
             self._metrics.closed(failed=True)
             log.error("closing an epoch failed: %s", type(error).__name__)
@@ -81,7 +81,7 @@ class Closer:
         if closed:
             self._metrics.closed()
             if self._journal is not None:
-                self._journal.catch_up(self._store)
+                self._journal.catch_up(self._database)
         return closed
 
 
@@ -96,8 +96,8 @@ def make_app(
 ) -> ASGIApp:
     """The application. Without a `tick`, nothing is closed by itself. Pages of `origins` may assign and report."""
     metrics = Metrics()
-    writer = writer or Writer(control.store)
-    closer = Closer(control.store, metrics, journal, tick or TICK)
+    writer = writer or Writer(control.database)
+    closer = Closer(control.database, metrics, journal, tick or TICK)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -116,7 +116,7 @@ def make_app(
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
         ServiceProblem: _problem,
         HTTPException: _http_problem,
-        **dict.fromkeys(AWAY, _unavailable),
+        **dict.fromkeys(UNAVAILABLE, _unavailable),
         Exception: _unforeseen,
     }
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
@@ -146,8 +146,7 @@ class Watched:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                there = message["headers"]
-                message["headers"] = [*there, *(one for one in _HEADERS if one not in there)]
+                message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
         # no name has a zero byte, and PostgreSQL refuses to look for one

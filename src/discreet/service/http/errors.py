@@ -30,9 +30,14 @@ def not_found(what: str) -> ServiceProblem:
     return ServiceProblem(404, "not found", f"there is no {what}")
 
 
-def conflict(detail: str) -> ServiceProblem:
-    """The request is fine, but not now."""
-    return ServiceProblem(409, "conflict", detail)
+def conflict(detail: str, field: str | None = None) -> ServiceProblem:
+    """Return the problem of a request that is fine, but not now.
+
+    Args:
+        detail: The message.
+        field: The field at fault, if there is one.
+    """
+    return ServiceProblem(409, "conflict", detail, field)
 
 
 def over_budget(detail: str) -> ServiceProblem:

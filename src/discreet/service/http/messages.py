@@ -12,22 +12,26 @@ from msgspec import Meta, Struct, field
 MOST_UNITS = 1000
 MOST_REWARDS = 10_000
 MOST_ARMS = 100
+MOST_NAME = 200
+MOST_DESCRIPTION = 2000
+MOST_WINDOW = 10_000_000
+SLUG = "[a-z0-9][a-z0-9-]{0,62}"
+DECIMAL = r"[0-9]{1,9}(\.[0-9]{1,18})?"
 
 _END = r"$(?!\n)"  # in Python's patterns a `$` alone lets a line's end pass
-Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]  # PostgreSQL takes no zero byte
-Slug = Annotated[
-    str, Meta(pattern=rf"^[a-z0-9][a-z0-9-]{{0,62}}{_END}", description="lower-case letters, digits and dashes")
+Name = Annotated[str, Meta(min_length=1, max_length=MOST_NAME, pattern=r"^[^\x00]*$")]  # PostgreSQL takes no zero byte
+Slug = Annotated[str, Meta(pattern=f"^{SLUG}{_END}", description="lower-case letters, digits and dashes")]
+UnitName = Annotated[
+    str, Meta(min_length=1, max_length=MOST_NAME, description="who or what is assigned: a person, a visit")
 ]
-UnitName = Annotated[str, Meta(min_length=1, max_length=200, description="who or what is assigned: a person, a visit")]
-Decimal = Annotated[
-    str, Meta(pattern=rf"^[0-9]{{1,9}}(\.[0-9]{{1,18}})?{_END}", description="a number as text, so that it stays exact")
-]
+Decimal = Annotated[str, Meta(pattern=f"^{DECIMAL}{_END}", description="a number as text, so that it stays exact")]
 State = Literal["draft", "running", "paused", "stopped", "archived"]
 Scope = Literal["assign", "report", "analyse", "admin"]
 PrivacyUnit = Literal["person", "event"]
 Contribution = Literal["each-epoch", "once"]
 Source = Literal["assignments", "totals"]
 Status = Literal["accepted", "late", "unknown"]
+LedgerKind = Literal["budget", "reserve", "release", "forfeit", "refund"]
 
 
 class Request(Struct, forbid_unknown_fields=True, omit_defaults=False):
@@ -57,14 +61,14 @@ class NewExperiment(Request):
     high: float = 1.0
     default_reward: float | None = None
     """What a reward that never comes counts as: `low` if nothing is said."""
-    window: Annotated[float, Meta(gt=0, le=10_000_000)] = 3600.0
+    window: Annotated[float, Meta(gt=0, le=MOST_WINDOW)] = 3600.0
     """Seconds from an assignment until its reward must be in."""
     privacy_unit: PrivacyUnit = "person"
     contribution: Contribution | None = None
     population: Slug = "everybody"
     source: Source = "assignments"
     """Whether the service assigns, or an event log is aggregated elsewhere and its totals are handed in."""
-    description: Annotated[str, Meta(max_length=2000)] = ""
+    description: Annotated[str, Meta(max_length=MOST_DESCRIPTION)] = ""
 
 
 class PrivacyLabel(Struct):
@@ -111,7 +115,7 @@ class EpochView(Struct):
     """One epoch: all of it follows from what was released before, and from who came when."""
 
     number: int
-    state: Literal["open", "closed", "burnt", "discarded"]
+    state: Literal["open", "closed", "forfeited", "discarded"]
     planned: dict[str, int]
     learns: bool
     quota: int
@@ -120,7 +124,7 @@ class EpochView(Struct):
     """What this epoch costs a unit of privacy that is in it."""
     opened_at: float
     full_at: float | None
-    ripe_at: float | None
+    due_at: float | None
     closed_at: float | None
     threshold: float | None
     """How far behind the best noisy mean an arm may lie, where the policy has such a number."""
@@ -279,7 +283,7 @@ class LedgerEntry(Struct):
     population: str
     experiment: str | None
     epoch: int | None
-    kind: Literal["budget", "reserve", "release", "burn", "refund"]
+    kind: LedgerKind
     epsilon: Decimal
     at: float
     digest: str
@@ -354,7 +358,7 @@ class PlannerRequest(Request):
     beta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
     policy: str | None = None
     per_hour: Annotated[float, Meta(gt=0)] | None = None
-    window: Annotated[float, Meta(ge=0, le=10_000_000)] = 0.0
+    window: Annotated[float, Meta(ge=0, le=MOST_WINDOW)] = 0.0
     privacy_unit: PrivacyUnit = "person"
 
 

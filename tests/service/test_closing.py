@@ -9,7 +9,7 @@ from sqlalchemy import event
 from discreet.core.errors import PrivacyError
 from discreet.core.noise import Reserve
 from discreet.service.experiments import closing
-from discreet.service.http.app import Closer
+from discreet.service.http.app import ClosingThread
 from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import schema
@@ -246,7 +246,7 @@ def lite(file, tmp_path, clock):
 
 
 def closer(world, journal=None):
-    return Closer(world.database, Metrics(), journal)
+    return ClosingThread(world.database, Metrics(), journal)
 
 
 def cheap_close(monkeypatch):

@@ -11,7 +11,7 @@ from discreet.service.experiments import budget, closing
 from discreet.service.experiments import journal as journal_module
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.restoring import recover
-from discreet.service.http.app import Closer
+from discreet.service.http.app import ClosingThread
 from discreet.service.http.messages import NewPopulation
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.server import Settings, prepare
@@ -30,7 +30,7 @@ class Site:
 
     def look(self):
         """What a server's closer does, with its journal."""
-        return Closer(self.world.database, Metrics(), Journal(self.journal)).look()
+        return ClosingThread(self.world.database, Metrics(), Journal(self.journal)).look()
 
     def back_up(self, name="backup"):
         if self.server is None:

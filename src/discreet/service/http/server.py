@@ -21,14 +21,25 @@ from discreet.service.http.app import TICK, make_app
 from discreet.service.storage.database import Database, failure, open_database
 
 DATABASE, HOST, PORT = "discreet.db", "127.0.0.1", 8477
-_PASSED_ON = "DISCREET_SERVER"  # how a process tells its workers what to serve
+_PASSED_ON = "DISCREET_SERVER"  # the environment variable by which a process passes settings to its workers
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where and how to serve. `journal` is a file; `secure` says that HTTPS is in front.
+    """The settings of a server.
 
-    Pages of `origins`, such as https://shop.example, may assign and report from people's browsers.
+    Args:
+        database: An SQLite file, or postgresql://...
+        host: The address to listen at.
+        port: The port to listen at.
+        workers: The number of processes; more than one with PostgreSQL only.
+        journal: The file of the journal; by default beside an SQLite file.
+        tick: Seconds between looks for due epochs.
+        secure: True if HTTPS is in front.
+        origins: Sites, such as https://shop.example, whose pages may assign and report from people's browsers.
+
+    Raises:
+        ArgumentError: A setting is wrong.
     """
 
     database: str = DATABASE
@@ -117,7 +128,7 @@ def serve(settings: Settings) -> None:
 
 
 def worker() -> ASGIApp:
-    """The application of one of several processes."""
+    """Return the application of one of several processes."""
     return _app(Settings(**json.loads(os.environ[_PASSED_ON])))
 
 
@@ -125,7 +136,7 @@ def _app(settings: Settings) -> ASGIApp:
     database = open_database(settings.database)
     journal = settings.open_journal(database)
     gc.collect()
-    gc.freeze()  # what is there now stays: each look for garbage among it would hold all requests up for 0.1 s
+    gc.freeze()  # these objects stay: each garbage collection among them would delay all requests by 0.1 s
     return make_app(
         Control(database), journal=journal, tick=settings.tick, secure=settings.secure, origins=settings.origins
     )

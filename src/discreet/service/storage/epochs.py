@@ -62,7 +62,7 @@ class Epoch:
 
 
 class Dealing(NamedTuple):
-    """What dealing slots of an open epoch needs to know of it.
+    """The part of an open epoch that dealing its slots needs.
 
     Attributes:
         number: Its number.

@@ -267,7 +267,7 @@ def check_found(desk, report, monkeypatch, leak, samples):
     assert found.epsilon > 1.0, found
 
 
-@pytest.mark.shown
+@pytest.mark.study
 def test_a_leak_that_shows_always_is_found_at_once(desk, report, monkeypatch):
     check_found(desk, report, monkeypatch, closing_on_rewards, FEW)
 

@@ -29,6 +29,7 @@ def kind(world):
 # ---------------------------------------------------------------------- kill -9
 
 
+@pytest.mark.system
 def test_closers_that_are_killed_release_everything_once(world, tmp_path):
     expected, deaths = race(world, tmp_path, experiments=4, epochs=4, closers=2, seed=1)
     assert len(expected) == 16
@@ -50,6 +51,7 @@ def test_a_thousand_epochs_closed_by_racing_closers_that_are_killed(world, tmp_p
     assert abs(ratio - 1) < 0.12
 
 
+@pytest.mark.system
 def test_everything_sent_three_times_through_kills_is_counted_once(world, tmp_path):
     siege(world, tmp_path, clients=8, each=5, kills=1, seed=1)
 
@@ -178,6 +180,7 @@ def until_somebody_waits(world):
 # ---------------------------------------------------------------------- a database that fails
 
 
+@pytest.mark.system
 def test_a_killed_postgresql_loses_nothing_that_was_confirmed(server, clock):
     world = crowd(World(new_database(server), clock))
     server.checkpoint()
@@ -226,6 +229,7 @@ def careless(server, clock):
         server.query(BASE, f'ALTER DATABASE "{BASE}" RESET {name}')
 
 
+@pytest.mark.system
 def test_what_must_hold_does_not_depend_on_how_postgresql_is_set_up(careless):
     """With an old snapshot, a close would miss rewards that it has waited for; and a lost release is drawn again."""
     with careless.database.writing() as transaction:
@@ -234,6 +238,7 @@ def test_what_must_hold_does_not_depend_on_how_postgresql_is_set_up(careless):
     assert live_closes(careless, 1, 3)["accepted"]
 
 
+@pytest.mark.system
 def test_a_connection_that_died_while_idle_is_replaced_unnoticed(server, clock, monkeypatch):
     monkeypatch.setattr(database, "_IDLE", 0.0)
     world = crowd(World(new_database(server), clock))

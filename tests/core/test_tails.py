@@ -60,7 +60,7 @@ def test_the_largest_mean_is_where_the_exponent_reaches_the_level(count, part, n
 @given(count=st.integers(1, 10**6), variance=st.floats(1e-6, 0.25), noises=st.integers(1, 10), epsilon=EPSILONS,
        level=LEVELS, growth=st.floats(1.0, 4.0))  # fmt: skip
 def test_a_radius_grows_at_most_like_the_root_of_the_count(count, variance, noises, epsilon, level, growth):
-    """What the proofs of the released stopping rules rest on."""
+    """The proofs of the released stopping rules use this."""
     for radius in (
         lambda n: bernstein_radius(n, variance, noises, epsilon, level),
         lambda n: hoeffding_radius(n, noises, epsilon, level),
@@ -68,17 +68,17 @@ def test_a_radius_grows_at_most_like_the_root_of_the_count(count, variance, nois
         assert radius(growth * count) <= math.sqrt(growth) * radius(count) * (1 + 1e-9)
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "coin": (lambda rng, shape: rng.random(shape) < 0.1, 0.1, 0.09),
     "uniform": (lambda rng, shape: rng.random(shape), 0.5, 1 / 12),
     "beta": (lambda rng, shape: rng.beta(20, 20, shape), 0.5, 0.25 / 41),
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize(("noises", "epsilon"), [(1, 1.0), (4, 0.3)])
-def test_the_bounds_hold_and_are_not_far_from_the_truth(law, noises, epsilon):
-    draw, mean, variance = LAWS[law]
+def test_the_bounds_hold_and_are_not_far_from_the_truth(distribution, noises, epsilon):
+    draw, mean, variance = DISTRIBUTIONS[distribution]
     rng, count, runs, level = np.random.default_rng(7), 60, 40_000, 4.0
     totals = draw(rng, (runs, count)).sum(axis=1) + rng.laplace(0, 1 / epsilon, (runs, noises)).sum(axis=1)
     chance = math.exp(-level)

@@ -1,4 +1,4 @@
-"""What `stop` does: build a rule with real noise, feed it a column, and say what is promised."""
+"""`discreet stop`: the private mean of a column, from as few of its rows as that takes."""
 
 from __future__ import annotations
 
@@ -9,21 +9,93 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.arguments import NUMBER, first_sentence, real, whole
-from discreet.cli.console import complain, counted, show, show_json
-from discreet.cli.reproduction import Interrupted
-from discreet.cli.streams import read_numbers
+from discreet.cli import Interrupted
+from discreet.cli._console import complain, counted, show, show_json
+from discreet.cli._options import (
+    Alpha,
+    Beta,
+    High,
+    Json,
+    Low,
+    Radius,
+    completion,
+    examples,
+    real_option,
+    whole_option,
+)
+from discreet.cli._streams import read_numbers
 from discreet.core import privacy
 from discreet.core.errors import ArgumentError
 from discreet.core.registry import RULES, make_rule
 from discreet.stopping import StoppingResult, StoppingRule
 
-RULE = "dp-bernstein"
 NOT_REACHED = 3  # the exit code
 
+app = typer.Typer()
 
-def build_rule(name: str, epsilon: float | None, **options: Any) -> StoppingRule:
-    """The rule, with errors that speak of the command's options."""
+
+@app.command(
+    "stop",
+    epilog=examples(
+        "discreet stop clicks.csv --column clicked --epsilon 1 --alpha 0.1 --beta 0.05 --low 0 --high 1",
+        "shuf incomes.txt | discreet stop - --epsilon 0.5 --alpha 0.2 --beta 0.01 --low 0 --high 2e5 --clip --json",
+    ),
+)
+def _stop(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A CSV file, a file with one number in a line, a Parquet file, or - for standard input.",
+        ),
+    ],
+    *,
+    rule: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="The stopping rule; `discreet policies` lists all.", autocompletion=completion(RULES)
+        ),
+    ] = "dp-bernstein",
+    epsilon: Annotated[float | None, real_option("The privacy parameter, for private rules.")] = None,
+    alpha: Alpha,
+    beta: Beta,
+    low: Low = None,
+    high: High = None,
+    radius: Radius = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The column to read; needed if the file has several.")
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether text begins with a heading.",
+            show_default="it does if its first line is not a number",
+        ),
+    ] = None,
+    max_samples: Annotated[int | None, whole_option("Give up after this many samples; 1e6 is fine.")] = None,
+    clip: Annotated[
+        bool, typer.Option("--clip", help="Move values outside the range into it, instead of refusing them.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Give the private mean of a file or a pipe, reading only as much as that takes. The noise is real.
+
+    The range (--low and --high, or --radius) must be known without looking at the data: one taken from them leaks.
+
+    The rows must come in random order. A sorted file breaks the promise of accuracy, though not the privacy.
+
+    A sample is one value of one person (event level). A person with m rows is covered with m times epsilon.
+
+    The exit code is 3, and no mean is printed, when the data end (or --max-samples is reached) too early.
+    """
+    options = {"alpha": alpha, "beta": beta, "low": low, "high": high, "radius": radius}
+    chosen = _build_rule(rule, epsilon, **options, max_samples=max_samples, clip=clip)
+    _report(chosen, _run_rule(chosen, file, column, header), json)
+
+
+def _build_rule(name: str, epsilon: float | None, **options: Any) -> StoppingRule:
+    """Return the rule; errors name the options of the command."""
     if name in RULES:
         private = RULES[name].privacy_reason is not None
         if private and epsilon is None:
@@ -40,21 +112,21 @@ def build_rule(name: str, epsilon: float | None, **options: Any) -> StoppingRule
     return make_rule(name, **options, **({} if epsilon is None else {"epsilon": epsilon}))
 
 
-def run_rule(rule: StoppingRule, source: str, column: str | None, *, header: bool | None = None) -> StoppingResult:
-    """Feed the rule until it halts or the source ends; a failure says what was spent before it."""
+def _run_rule(rule: StoppingRule, source: str, column: str | None, header: bool | None) -> StoppingResult:
+    """Feed the rule until it halts or the source ends. The message of a failure says what was spent before it."""
     bounds = () if rule.clip else (rule.grid.low, rule.grid.high)
     with closing(read_numbers(source, column, *bounds, header=header)) as numbers:
         try:
             return rule.run(numbers)
         except ArgumentError as error:
-            told = f"{error}. This message quotes the data, and is not private. {spent(rule)}"
+            told = f"{error}. This message quotes the data, and is not private. {_spent(rule)}"
             raise ArgumentError(told.strip()) from error
         except KeyboardInterrupt as error:
-            raise Interrupted(f"no mean after {counted(rule.samples, 'sample')}. {spent(rule)}".strip()) from error
+            raise Interrupted(f"no mean after {counted(rule.samples, 'sample')}. {_spent(rule)}".strip()) from error
 
 
-def report(rule: StoppingRule, result: StoppingResult, *, json: bool) -> None:
-    """Say what came out; raises the exit code when that is no mean."""
+def _report(rule: StoppingRule, result: StoppingResult, json: bool) -> None:
+    """Print the result; without a mean, raise the exit code."""
     if json:
         epsilon = None if math.isinf(result.epsilon) else result.epsilon
         spent_so_far = None if epsilon is None else privacy.spent(rule.ledger)
@@ -63,15 +135,15 @@ def report(rule: StoppingRule, result: StoppingResult, *, json: bool) -> None:
         more = {"clip": rule.clip, "next_decision": rule.samples + ahead if ahead else None}
         show_json({"rule": rule.key, "low": rule.grid.low, "high": rule.grid.high, **more, **found})
     elif result.reached:
-        tell(rule, result)
+        _show_mean(rule, result)
     else:
-        complain(shortfall(rule), "no mean: ")
+        complain(_shortfall(rule), "no mean: ")
     if not result.reached:
         raise typer.Exit(NOT_REACHED)
 
 
-def tell(rule: StoppingRule, result: StoppingResult) -> None:
-    """A mean and its promise."""
+def _show_mean(rule: StoppingRule, result: StoppingResult) -> None:
+    """Print a mean and its promise."""
     clipped = f" of the values as moved into [{rule.grid.low:g}, {rule.grid.high:g}]" if rule.clip else ""
     show(f"mean {result.estimate:.6g}", "bold")
     show(
@@ -86,56 +158,19 @@ def tell(rule: StoppingRule, result: StoppingResult) -> None:
     show("Another run on the same people spends epsilon again.", wrap=True)
 
 
-def shortfall(rule: StoppingRule) -> str:
-    """Why there is no number, and what would help."""
+def _shortfall(rule: StoppingRule) -> str:
+    """Return a message on why there is no mean, and what would help."""
     end = "that is --max-samples" if rule.finished else "then the data ended"
     ahead = rule.ahead
     when = f": it decides next at {rule.samples + ahead:,}" if ahead > 1 else ""
     knobs = "--alpha or --beta" if rule.privacy_reason is None else "--alpha, --beta or --epsilon"
     return (
         f"{counted(rule.samples, 'sample')} read, {end}, and {rule.key} needs more{when}. "
-        f"A larger {knobs} needs fewer; a mean near 0 needs many. {spent(rule)}"
+        f"A larger {knobs} needs fewer; a mean near 0 needs many. {_spent(rule)}"
     ).strip()
 
 
-def spent(rule: StoppingRule) -> str:
-    """What tests without success have cost; nothing to say if there were none."""
+def _spent(rule: StoppingRule) -> str:
+    """Return a sentence on the cost of tests without success; it is empty if there were none."""
     cost = privacy.spent(rule.ledger)
     return f"The tests so far have spent epsilon = {cost:g} on these people all the same." if cost else ""
-
-
-def complete_rule() -> list[tuple[str, str]]:
-    """Every rule with what it is."""
-    return [(name, first_sentence(kind)) for name, kind in RULES.items()]
-
-
-Source = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE", help="A CSV file, a file with one number in a line, a Parquet file, or - for standard input."
-    ),
-]
-RuleName = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME", help="The stopping rule; `discreet policies` lists all.", autocompletion=complete_rule
-    ),
-]
-RuleEpsilon = Annotated[
-    float | None, typer.Option(parser=real, metavar=NUMBER, help="The privacy parameter, for private rules.")
-]
-ColumnName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The column to read; needed if the file has several.")
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="Whether text begins with a heading.",
-        show_default="it does if its first line is not a number",
-    ),
-]
-MaxSamples = Annotated[
-    int | None, typer.Option(parser=whole, metavar=NUMBER, help="Give up after so many samples; 1e6 is fine.")
-]
-Clip = Annotated[bool, typer.Option("--clip", help="Move values outside the range into it, instead of refusing them.")]

@@ -161,7 +161,7 @@ def _fill(world, name, expected, choice, epochs):
 
 def _unchanged(world, seen):
     """What was released before is there, and as it was."""
-    now = {(row["experiment"], row["epoch"], row["arm"]): row for row in world.rows(schema.release)}
+    now = {(row["experiment"], row["epoch"], row["part"]): row for row in world.rows(schema.release)}
     assert all(now.get(key) == row for key, row in seen.items())
     seen.update(now)
 
@@ -193,7 +193,7 @@ def noise_ratio(world, expected):
     """The mean size of the noise in all releases, in parts of its scale: 1 if each was drawn once and kept."""
     names = {world.control.started(name).id: name for name, _ in expected}
     sizes = [
-        abs(int(row["units"]) - expected[names[row["experiment"]], row["epoch"]] * FULL) / (FULL / EACH)
+        abs(int(row["steps"]) - expected[names[row["experiment"]], row["epoch"]] * FULL) / (FULL / EACH)
         for row in world.rows(schema.release)
     ]
     return sum(sizes) / len(sizes)

@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import func, select, text
 
 from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments import closing
+from discreet.service.experiments import closing, descriptions, standing
 from discreet.service.experiments.control import Control
 from discreet.service.http import tokens
 from discreet.service.http.app import make_app
@@ -124,9 +124,16 @@ class World:
             found[row["arm"]] = told + row["told"], total + row["total"]
         return found
 
-    def course(self, name):
+    def learned(self, name):
+        """What the algorithm has learned, as it is stored."""
         (row,) = self.rows(schema.experiment, uid=self.control.experiment(name).id)
-        return json.loads(row["course"])
+        assert row["covered"] == row["epochs"]
+        return json.loads(row["snapshot"])
+
+    def replayed(self, name):
+        """The algorithm, rebuilt from its releases alone."""
+        with self.database.reading() as transaction:
+            return standing.replay(transaction, descriptions.find(transaction, name))
 
     def reopened(self):
         """The same database after all connections were lost."""

@@ -1,13 +1,15 @@
 """An epoch's end: by who was assigned and when, once, and nothing of its rewards is left but the release."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
 
+from discreet.bandits import DPSharpPersonElimination
 from discreet.core.errors import PrivacyError
-from discreet.core.noise import Reserve
+from discreet.mechanisms.noisy_totals import NoisyTotals
 from discreet.service.experiments import closing
 from discreet.service.http.app import ClosingThread
 from discreet.service.http.errors import ServiceProblem
@@ -287,40 +289,58 @@ def test_a_crash_right_after_a_close_only_delays_that(lite, monkeypatch):
 # ---------------------------------------------------------------------- the algorithm's state
 
 
-def ready_lists(state):
-    if isinstance(state, dict):
-        for key, value in state.items():
-            if key == "ready":
-                yield value
-            else:
-                yield from ready_lists(value)
-    elif isinstance(state, list):
-        for value in state:
-            yield from ready_lists(value)
+STORED = ["dp-se-sharp", "dp-se-sharp-person", "dp-se", "dp-imed", "adap-klucb", "dp-nas-released"]
 
 
-@pytest.mark.parametrize("policy", ["dp-se-sharp", "dp-se", "dp-imed", "adap-klucb", None])
-def test_a_state_in_the_database_holds_no_unused_noise(world, policy):
-    more = small(policy=policy) if policy else small(rule="dp-nas-released", privacy_unit="person")
-    if policy == "dp-se":
-        more["options"] = {"beta": 0.9}
-    world.start(**more)
-    for _ in range(2):
-        assert all(ready == [] for ready in ready_lists(world.course("banners")))
+def runnable(key):
+    """A description with small epochs of an algorithm."""
+    options = {"options": {"beta": 0.9}} if key == "dp-se" else {}
+    kind = {"rule": key} if key == "dp-nas-released" else {"policy": key}
+    return small(privacy_unit="person" if key.endswith("person") else "event", **kind, **options)
+
+
+@pytest.mark.parametrize("key", STORED)
+def test_an_algorithm_is_rebuilt_from_its_releases(world, key):
+    """What is stored of it are options and releases; the snapshot is a cache that says the same."""
+    world.start(**runnable(key))
+    for closed in range(3):
+        algorithm = world.replayed("banners")
+        assert algorithm.epoch == closed
+        assert algorithm.snapshot() == world.learned("banners")
+        assert algorithm.copy().resume(world.learned("banners")) == algorithm
+        view = world.control.experiment("banners")
+        world.run("UPDATE experiment SET snapshot = NULL")
+        assert world.control.experiment("banners") == view
         world.finish_epoch("banners", lambda arm: 0.5)
-    state = world.course("banners")
-    assert all(ready == [] for ready in ready_lists(state))
-    assert state.get("open") is None
+
+
+def test_a_snapshot_of_another_version_is_not_used(world):
+    world.start(**small())
+    world.finish_epoch("banners", lambda arm: 0.5)
+    view = world.control.experiment("banners")
+    world.run("UPDATE experiment SET snapshot = :other", other=json.dumps({"future": 1}))
+    assert world.control.experiment("banners") == view
+    world.finish_epoch("banners", lambda arm: 0.5)
+    assert world.learned("banners")["epoch"] == 2
+
+
+def test_a_column_with_a_snapshot_holds_no_exact_sum(world):
+    """Sums of halves are odd multiples of 2^19; with noise almost none is, and nothing else is stored."""
+    world.start(**small(policy="dp-imed"))
+    world.finish_epoch("banners", lambda arm: 0.5)
+    released = [int(row["steps"]) for row in world.rows(schema.release)]
+    numbers = [int(one) for one in re.findall(r"\d{4,}", json.dumps(world.learned("banners")))]
+    assert set(numbers) <= set(map(abs, released))
 
 
 def force_releases(monkeypatch, world, name, wanted):
     """Noise that makes the same releases of whatever the totals are."""
     sums = {arm: total for arm, (_, total) in world.sums(name).items()}
-    left = iter([units - sums.get(arm, 0) for arm, units in sorted(wanted.items())])
-    monkeypatch.setattr(Reserve, "take", lambda self: next(left))
+    noises = [steps - sums.get(arm, 0) for arm, steps in sorted(wanted.items())]
+    monkeypatch.setattr(NoisyTotals, "_draw", lambda self, width, epsilon, count: (noises, width / epsilon))
 
 
-def test_a_state_follows_from_the_releases_alone(world, monkeypatch):
+def test_what_is_stored_follows_from_the_releases_alone(world, monkeypatch):
     """Other totals, with noise that makes the same releases of them, lead to the same state and the same next plan."""
     wanted, found = {0: 3 * FULL + 17, 1: 2 * FULL - 5}, []
     for name, reward in (("low", 0.0), ("high", 1.0), ("silent", None)):
@@ -330,13 +350,28 @@ def test_a_state_follows_from_the_releases_alone(world, monkeypatch):
         force_releases(monkeypatch, world, name, wanted)
         world.close(name)
         released = world.rows(schema.release, experiment=world.control.started(name).id)
-        assert [int(row["units"]) for row in released] == [wanted[0], wanted[1]]
+        assert [int(row["steps"]) for row in released] == [wanted[0], wanted[1]]
         open_epoch = world.control.experiment(name).epoch
-        found.append((world.course(name), open_epoch.planned, open_epoch.threshold, open_epoch.epsilon))
+        found.append((world.learned(name), open_epoch.planned, open_epoch.threshold, open_epoch.epsilon))
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("edit", ["value = value + 0.5", "units = '7'", "pulls = pulls + 1"])
+def test_a_person_never_pays_more_than_is_promised(world, monkeypatch):
+    """Whatever an algorithm asks for, the curator refuses what exceeds the promise, and nothing is released."""
+    world.start(**small(privacy_unit="person"))
+    world.finish_epoch("banners", lambda arm: 0.5)
+    honest = DPSharpPersonElimination.epoch_epsilon
+    world.fill("banners", lambda arm: 0.5)
+    world.clock.wait(60)
+    monkeypatch.setattr(DPSharpPersonElimination, "epoch_epsilon", lambda self, epoch: 90.0 if epoch > 1 else 1 / 3)
+    with pytest.raises(PrivacyError):
+        world.close("banners")
+    monkeypatch.setattr(DPSharpPersonElimination, "epoch_epsilon", honest)
+    assert len({one.epoch for one in world.control.releases("banners")}) == 1
+    assert world.close("banners") == 2
+
+
+@pytest.mark.parametrize("edit", ["scale = scale / 2", "steps = '7'", "last = last + 1"])
 def test_a_release_that_was_changed_is_not_shown(world, edit):
     world.start(**small())
     world.finish_epoch("banners")
@@ -345,3 +380,17 @@ def test_a_release_that_was_changed_is_not_shown(world, edit):
     for look in (world.control.releases, world.control.experiment):
         with pytest.raises(ServiceProblem, match="was changed in the database"):
             look("banners")
+
+
+@pytest.mark.parametrize(
+    "edit", ["UPDATE release SET steps = '7'", "DELETE FROM release", "DELETE FROM release WHERE part = 1"]
+)
+def test_releases_that_were_changed_are_not_learned_from(world, edit):
+    world.start(**small())
+    world.finish_epoch("banners", lambda arm: 0.5)
+    world.fill("banners", lambda arm: 0.5)
+    world.clock.wait(60)
+    world.run(edit)
+    with pytest.raises(PrivacyError, match=r"changed in the database|were deleted"):
+        world.close("banners")
+    assert [row["epoch"] for row in world.rows(schema.release)] in ([1, 1], [1], [])

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from discreet.service.experiments.allocation import order
-from discreet.service.experiments.course import resume
 from discreet.service.experiments.descriptions import Description
 from discreet.service.experiments.pseudonyms import pseudonym, share
+from discreet.service.experiments.standing import standing
 from discreet.service.http import tokens
 from discreet.service.http.errors import ServiceProblem, conflict
 from discreet.service.http.messages import Assignment, Status
@@ -183,22 +181,12 @@ def _serve(transaction: Transaction, ask: Ask) -> list[Assignment]:
     experiment, arms = ask.experiment, ask.experiment.description.arms
     row = rows.get(transaction, experiment.id)
     assert row is not None
-    served = _served(experiment.description.kind, row.course)
+    served = standing(transaction, row).served
     answers = []
     for unit in ask.units:
         index = secrets.randbelow(len(served)) if unit is None else share(experiment.secret, 0, unit) % len(served)
         answers.append(Assignment(unit, arms[served[index]], None, None, False, None))
     return answers
-
-
-@lru_cache(maxsize=256)
-def _served(kind: str, state: str) -> list[int]:
-    """Return the arms that are left, or the best of them once nothing is left to find out."""
-    course = resume(kind, json.loads(state))
-    plan = course.plan()
-    if plan is not None:
-        return sorted(plan.by_arm)
-    return sorted(course.viable) if course.best is None else [course.best]
 
 
 # ---------------------------------------------------------------------- report

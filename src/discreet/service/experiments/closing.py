@@ -1,6 +1,7 @@
 """The end of epochs and experiments.
 
-One transaction locks an experiment, sums, releases, writes everything down, deletes the sums, and commits. A release is
+One transaction locks an experiment, rebuilds its algorithm from its releases, sums, has the curator release, writes
+everything down, deletes the sums, opens the next epoch, and commits. A release is
 drawn once: noise of a transaction that did not commit has been seen by nobody, since nothing is shown, logged or
 returned before the commit; and once a release is committed its epoch is closed and its sums are deleted. An epoch is
 due when all its slots are dealt and the last one's window has passed: that depends on who came when, never on a reward.
@@ -9,17 +10,16 @@ Its time is stored in whole seconds: how long a close has waited depends on how 
 
 from __future__ import annotations
 
-import json
+import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
-from math import floor
 
+from discreet.core.algorithm import Algorithm
 from discreet.core.errors import PrivacyError
-from discreet.core.privacy import Release
-from discreet.service.experiments import budget
-from discreet.service.experiments.course import Course, resume
+from discreet.core.releases import Release
+from discreet.mechanisms.curator import Curator
+from discreet.service.experiments import budget, standing
 from discreet.service.experiments.descriptions import Description, described
 from discreet.service.http.errors import conflict
 from discreet.service.storage import assignments, epochs, experiments, releases
@@ -28,6 +28,7 @@ from discreet.service.storage.epochs import Epoch
 from discreet.service.storage.experiments import Experiment
 
 _DELETED_AT_ONCE = 50_000
+_ROOM, _ROOM_OF_AN_ARM = 65_536, 1024  # bytes for what a close writes
 
 
 def due(database: Database) -> list[int]:
@@ -56,7 +57,7 @@ def close_if_due(database: Database, experiment: int) -> int | None:
         now = transaction.now()
         if epoch.due_at is None or epoch.due_at > now:
             return None
-        close(transaction, row, epoch, now=float(floor(now)))
+        close(transaction, row, epoch, now=float(math.floor(now)))
         return epoch.number
 
     return database.write(work)
@@ -83,7 +84,7 @@ def close_with(database: Database, experiment: int, number: int, totals: Mapping
             raise conflict("this experiment assigns by itself; its totals come from its own assignments")
         if epoch.number != number:
             raise conflict(f"the open epoch is number {epoch.number}, not {number}; totals are taken once")
-        close(transaction, row, epoch, now=float(floor(transaction.now())), totals=totals)
+        close(transaction, row, epoch, now=float(math.floor(transaction.now())), totals=totals)
 
     database.write(work)
 
@@ -116,46 +117,55 @@ def close(
     Raises:
         PrivacyError: The epoch is not what the releases before it plan.
     """
-    description = described(row)
-    course = resume(description.kind, json.loads(row.course))
-    plan, before = course.plan(), course.viable
-    if plan is None or plan.by_arm != epoch.plan:
+    algorithm = standing.replay(transaction, row)
+    plan = algorithm.plan()
+    if plan is None or not plan.learns or standing.by_index(plan.pulls) != epoch.plan:
         raise PrivacyError(f"epoch {epoch.number} of {row.uid} is not what its releases plan: the database was changed")
-    exact = _totals(transaction, description, epoch) if totals is None else totals
-    for release in course.close(exact):
-        releases.add(transaction, _released(epoch, release))
-    dropped = sorted(before - course.viable)
+    exact = _totals(transaction, described(row), epoch) if totals is None else totals
+    transaction.database.set_room_aside(transaction, _ROOM + _ROOM_OF_AN_ARM * len(algorithm.taken))
+    released = _curator(algorithm).release(plan, {arm: exact[0 if arm is None else int(arm)] for arm in plan.pulls})
+    for part, release in enumerate(released):
+        releases.add(transaction, _row(epoch, part, release))
+    before = standing.viable(algorithm)
+    algorithm.learn(released)
+    dropped = sorted(before - standing.viable(algorithm))
     assignments.delete_totals(transaction, epoch)
     epochs.update(transaction, epoch, state="closed", closed_at=now, dropped=dropped, dealt=epoch.quota)
     budget.state(transaction, row.population, hold=True)
     number = epoch.number
     budget.write(transaction, row.population, "release", epoch.epsilon, now, experiment=row.uid, epoch=number)
-    experiments.update(transaction, row.id, course=json.dumps(course.state()), spent=spent(transaction, row))
-    open_next(transaction, row, course, now)
+    experiments.update(transaction, row.id, spent=spent(transaction, row), **standing.snapshot(algorithm))
+    open_next(transaction, row, algorithm, now)
 
 
-def open_next(transaction: Transaction, row: Experiment, course: Course, now: float) -> None:
+def _curator(algorithm: Algorithm) -> Curator:
+    """Return a curator for one release. It is never stored: no algorithm of the service has secrets between epochs."""
+    paid = tuple(each[0].epsilon for each in algorithm.ledger.by_epoch() if each)  # by a person who was in all of them
+    return Curator(algorithm.grid, algorithm.privacy, epoch=algorithm.epoch, taken=algorithm.taken, spent=paid)
+
+
+def open_next(transaction: Transaction, row: Experiment, algorithm: Algorithm, now: float) -> None:
     """Open an experiment's next epoch, unless nothing is left to find out.
 
     Args:
         transaction: The transaction, which holds the experiment.
         row: The experiment.
-        course: Its algorithm.
+        algorithm: Its algorithm.
         now: The time.
     """
-    plan = course.plan()
-    if plan is None or not plan.learns:
+    plan = algorithm.plan()
+    if plan is None or plan.query is None:
         return
     values = {
         "experiment": row.id,
         "number": epochs.last_number(transaction, row.id) + 1,
         "state": "open",
         "generation": secrets.randbelow(2**31),
-        "plan": plan.by_arm,
+        "plan": standing.by_index(plan.pulls),
         "quota": plan.size,
         "dealt": 0,
-        "threshold": course.threshold,
-        "epsilon": described(row).charge(course.epoch_epsilon),
+        "threshold": standing.threshold(algorithm),
+        "epsilon": described(row).charge(math.fsum(plan.query.prices)),
         "opened_at": now,
         "dropped": [],
         "erased": False,
@@ -221,18 +231,17 @@ def _totals(transaction: Transaction, description: Description, epoch: Epoch) ->
     return exact
 
 
-def _released(epoch: Epoch, release: Release) -> releases.Released:
-    arm = release.arms[0]
-    row = releases.Released(
+def _row(epoch: Epoch, part: int, release: Release) -> releases.Released:
+    ((arm, first, last),) = release.spans
+    return releases.Released(
         experiment=epoch.experiment,
         epoch=epoch.number,
+        part=part,
+        kind=release.kind,
         arm=0 if arm is None else int(arm),
-        what=release.what,
-        pulls=release.count,
-        units=str(release.units),
-        value=(release.value or 0.0) + 0.0,  # not -0.0, which SQLite returns as 0.0
+        first=first,
+        last=last,
+        steps=str(release.steps),
         scale=release.scale,
-        epsilon=epoch.epsilon,
-        digest="",
+        epsilon=release.epsilon,
     )
-    return replace(row, digest=releases.checksum(row))

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from discreet.service.experiments import budget, closing, descriptions, keys, planning, views
+from discreet.service.experiments import budget, closing, descriptions, keys, planning, standing, views
 from discreet.service.experiments.assignments import Started
 from discreet.service.experiments.descriptions import Description, described, find
 from discreet.service.experiments.epsilon import amount
@@ -152,6 +152,8 @@ class Control:
                 "state": "draft",
                 "secret": secrets.token_bytes(32),
                 "spent": 0,
+                "epochs": 0,
+                "covered": 0,
                 "created_at": transaction.now(),
                 **_columns(description),
             }
@@ -192,9 +194,9 @@ class Control:
             row = _held(transaction, name, {"draft"}, "started")
             description, now = described(row), transaction.now()
             budget.reserve(transaction, row.population, experiment=row.uid, wanted=description.epsilon, now=now)
-            course = description.begin()
-            closing.open_next(transaction, row, course, now)
-            return _update(transaction, row, state="running", started_at=now, course=json.dumps(course.state()))
+            algorithm = description.make()
+            closing.open_next(transaction, row, algorithm, now)
+            return _update(transaction, row, state="running", started_at=now, **standing.snapshot(algorithm))
 
         return self.database.write(work)
 
@@ -359,5 +361,7 @@ def _columns(description: Description) -> dict[str, Any]:
         "name": request.name,
         "population": request.population,
         "description": msgspec.json.encode(request).decode(),
+        "algorithm": description.algorithm,
+        "options": json.dumps(description.options),
         "epsilon": description.epsilon,
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from discreet.bandits._elimination import EliminationPolicy
+from discreet.bandits._elimination import Elimination
+from discreet.bandits.dp_sharp_elimination import DPSharpElimination
+from discreet.bandits.dp_successive_elimination import DPSuccessiveElimination
 from discreet.core.registry import POLICIES
-from discreet.service.experiments.descriptions import Description, describe
+from discreet.service.experiments.descriptions import Description, can_run, describe
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.http.errors import invalid
 from discreet.service.http.messages import ExperimentPlan, NewExperiment, PlannedEpoch, PlannerRequest
@@ -45,38 +45,30 @@ def plan_experiment(wanted: PlannerRequest) -> ExperimentPlan:
 
 
 def _epochs(description: Description, wanted: PlannerRequest) -> list[PlannedEpoch]:
-    kind: Any = POLICIES[description.algorithm]
-    if not issubclass(kind, EliminationPolicy):
-        fit = ", ".join(name for name, one in POLICIES.items() if one.open_book and issubclass(one, EliminationPolicy))
+    policy = description.make()
+    if not isinstance(policy, Elimination):
+        fit = ", ".join(key for key, one in POLICIES.items() if can_run(one) and issubclass(one, Elimination))
         raise invalid("policy", f"only eliminations can be planned: {fit}; got {description.algorithm!r}")
     arms, per_hour = wanted.arms, wanted.per_hour
-    policy = kind(range(arms), **description.options)
     epochs: list[PlannedEpoch] = []
     total, seconds = 0, 0.0
     for number in range(1, _MOST_EPOCHS + 1):
-        each, resolved = resolution(policy, number, arms)
+        each, resolved = policy.rounds(number, arms), _resolved(policy, number)
         total += each * arms
         seconds += each * arms / per_hour * 3600 + wanted.window if per_hour else 0.0
-        by_epoch = getattr(policy, "epoch_epsilon", None)
-        cost = as_text(description.charge(policy.epsilon if by_epoch is None else by_epoch(number)))
+        cost = as_text(description.charge(policy.epoch_epsilon(number)))
         epochs.append(PlannedEpoch(number, resolved, each, total, cost, seconds if per_hour else None))
         if resolved <= wanted.gap:
             return epochs
     raise invalid("gap", f"gap {wanted.gap!r} would take more than {_MOST_EPOCHS} epochs")
 
 
-def resolution(policy: Any, epoch: int, arms: int) -> tuple[int, float]:
-    """Return the pulls of each arm in an epoch, and the gap from which on an arm is gone after it.
-
-    Args:
-        policy: The policy.
-        epoch: The epoch's number.
-        arms: The number of arms that are left.
-    """
-    schedule = getattr(policy, "schedule", None)
-    if schedule is None:
-        return -int(-policy.epoch_length(epoch, arms) // 1), policy.target_gap(epoch)
-    return policy.epoch_length(epoch), schedule.target_gap(epoch)
+def _resolved(policy: Elimination, epoch: int) -> float:
+    """Return the gap from which on an arm is dropped after an epoch, as a share of the rewards' range."""
+    if isinstance(policy, DPSharpElimination):
+        return policy.schedule.target_gap(epoch)
+    assert isinstance(policy, DPSuccessiveElimination)
+    return policy.target_gap(epoch)
 
 
 def _duration(seconds: float) -> str:

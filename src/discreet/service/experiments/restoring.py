@@ -8,12 +8,10 @@ ever released under, which is larger than the backup's if the same backup was re
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.service.experiments import budget, closing
-from discreet.service.experiments.course import resume
+from discreet.service.experiments import budget, closing, standing
 from discreet.service.experiments.descriptions import described
 from discreet.service.experiments.journal import SETTLED, Journal, Line
 from discreet.service.storage import assignments, epochs, experiments, populations, settings
@@ -74,7 +72,7 @@ def _forfeit(transaction: Transaction, experiment: int, promised: Fraction) -> F
     experiments.update(transaction, row.id, epsilon=row.epsilon, spent=row.spent)
     number = epoch.number
     if budget.forfeit(transaction, row.population, experiment=row.uid, epoch=number, extra=extra, now=now):
-        closing.open_next(transaction, row, resume(description.kind, json.loads(row.course)), now)
+        closing.open_next(transaction, row, standing.replay(transaction, row), now)
     else:
         closing.stop(transaction, row, now)
     return row.uid, number

@@ -2,43 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import dataclass
-from functools import lru_cache
 
+from discreet.core.errors import PrivacyError
 from discreet.core.tails import hoeffding_radius
-from discreet.service.experiments.course import resume
-from discreet.service.experiments.descriptions import Description, described
+from discreet.service.experiments.descriptions import OURS, Description, described, family
 from discreet.service.experiments.epsilon import as_text
+from discreet.service.experiments.standing import Standing, standing, verified
 from discreet.service.http.errors import ServiceProblem, conflict
 from discreet.service.http.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
-from discreet.service.storage import epochs, releases
+from discreet.service.storage import epochs
 from discreet.service.storage.database import Transaction
 from discreet.service.storage.epochs import Epoch
 from discreet.service.storage.experiments import Experiment
 from discreet.service.storage.releases import Released
 
 _LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probability 95 %
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where an algorithm stands, by its releases."""
-
-    viable: frozenset[int]
-    best: int | None
-    estimate: float | None
-    answer: str | None
-
-
-@lru_cache(maxsize=1024)
-def standing(kind: str, state: str) -> Standing:
-    """Where the algorithm that was kept as this text stands."""
-    course = resume(kind, json.loads(state))
-    said = course.answer
-    estimate, answer = said if said is not None else (None, None)
-    return Standing(frozenset(course.viable), course.best, estimate, answer)
 
 
 def experiment_view(transaction: Transaction, row: Experiment) -> ExperimentView:
@@ -52,7 +31,7 @@ def experiment_view(transaction: Transaction, row: Experiment) -> ExperimentView
     request = description.request
     shown = epoch_views(transaction, row)
     now_open = shown[-1] if shown and shown[-1].state == "open" else None
-    stands = standing(description.kind, row.course) if row.course else None
+    stands = None if row.state == "draft" else standing(transaction, row)
     best = None if stands is None or stands.best is None else description.arms[stands.best]
     return ExperimentView(
         id=row.uid,
@@ -60,8 +39,8 @@ def experiment_view(transaction: Transaction, row: Experiment) -> ExperimentView
         state=row.state,
         description=request.description,
         algorithm=description.algorithm,
-        kind="policy" if description.kind == "policy" else "rule",
-        options={key: value for key, value in description.options.items() if key not in {"low", "high", "epsilon"}},
+        kind=family(description.kind),
+        options={name: one for name, one in description.options.items() if one is not None and name not in OURS},
         low=request.low,
         high=request.high,
         default_reward=description.default_reward,
@@ -88,13 +67,19 @@ def epoch_views(transaction: Transaction, row: Experiment) -> list[EpochView]:
     Args:
         transaction: The transaction.
         row: The experiment.
+
+    Raises:
+        ServiceProblem: A release was changed in the database.
     """
-    description = described(row)
-    released: dict[int, list[ReleaseView]] = {}
-    for one in release_views(transaction, row):
+    try:
+        stored = verified(transaction, row)
+    except PrivacyError as error:
+        raise ServiceProblem(500, "changed release", str(error)) from None
+    released: dict[int, list[Released]] = {}
+    for one in stored:
         released.setdefault(one.epoch, []).append(one)
     found = epochs.of_experiment(transaction, row.id)
-    return [_epoch(description, epoch, released.get(epoch.number, [])) for epoch in found]
+    return [_epoch(described(row), epoch, released.get(epoch.number, [])) for epoch in found]
 
 
 def release_views(transaction: Transaction, row: Experiment) -> list[ReleaseView]:
@@ -107,12 +92,7 @@ def release_views(transaction: Transaction, row: Experiment) -> list[ReleaseView
     Raises:
         ServiceProblem: A release was changed in the database.
     """
-    found = releases.of_experiment(transaction, row.id)
-    for one in found:
-        if one.digest != releases.checksum(one):
-            said = f"what epoch {one.epoch} of {row.name!r} released was changed in the database after it was written"
-            raise ServiceProblem(500, "changed release", said)
-    return [_release(described(row), one) for one in found]
+    return [release for epoch in epoch_views(transaction, row) for release in epoch.releases]
 
 
 def plan_view(transaction: Transaction, row: Experiment) -> PlanView:
@@ -147,7 +127,7 @@ def _by_name(description: Description, epoch: Epoch) -> dict[str, int]:
     return {arm_name(description, arm): count for arm, count in epoch.plan.items()}
 
 
-def _epoch(description: Description, epoch: Epoch, released: list[ReleaseView]) -> EpochView:
+def _epoch(description: Description, epoch: Epoch, released: list[Released]) -> EpochView:
     return EpochView(
         number=epoch.number,
         state=epoch.state,
@@ -161,25 +141,25 @@ def _epoch(description: Description, epoch: Epoch, released: list[ReleaseView]) 
         due_at=epoch.due_at,
         closed_at=epoch.closed_at,
         threshold=epoch.threshold,
-        releases=released,
+        releases=[_release(description, epoch, one) for one in released],
         eliminated=[arm_name(description, arm) for arm in epoch.dropped],
     )
 
 
-def _release(description: Description, one: Released) -> ReleaseView:
-    grid = description.grid
-    epsilon = grid.width * grid.step / one.scale  # that the noise was drawn with
-    radius = hoeffding_radius(one.pulls, 1, epsilon, _LEVEL) / one.pulls * grid.width * grid.step
+def _release(description: Description, epoch: Epoch, one: Released) -> ReleaseView:
+    grid, count = description.grid, one.count
+    radius = hoeffding_radius(count, 1, one.epsilon, _LEVEL) / count * grid.width * grid.step
+    mean = grid.mean(int(one.steps), count)
     return ReleaseView(
         epoch=one.epoch,
         arm=description.arms[one.arm],
-        count=one.pulls,
-        mean=one.value / one.pulls,
-        value=one.value,
-        scale=one.scale,
+        count=count,
+        mean=mean,
+        value=mean * count,
+        scale=one.scale * grid.step,
         radius=radius,
-        epsilon=as_text(one.epsilon),
-        what=one.what,
+        epsilon=as_text(epoch.epsilon),
+        kind=one.kind,
     )
 
 

@@ -108,7 +108,7 @@ class ReleaseView(Struct):
     radius: float
     """The mean lies within this of the noisy mean, for sampling and noise together, with probability 95 %."""
     epsilon: Decimal
-    what: str
+    kind: str
 
 
 class EpochView(Struct):

@@ -168,13 +168,30 @@ class Database(ABC):
         """Erase deleted rows from the log beside the data; False if a reader prevented it for now."""
         return True
 
+    @abstractmethod
+    def set_room_aside(self, transaction: Transaction, size: int) -> None:
+        """Find room on the disk for a transaction before noise is drawn in it.
+
+        A transaction that fails is tried again with other noise, so its success must not depend on what was drawn.
+
+        Args:
+            transaction: The transaction.
+            size: The number of bytes.
+        """
+
     def driver_sql(self, statement: str) -> str:
         """Return SQL with :names as the driver takes it."""
         return statement
 
     @abstractmethod
     def lock(self, transaction: Transaction, experiment: int, *, shared: bool) -> None:
-        """Wait until nobody else changes an experiment; see `Transaction.lock`."""
+        """Wait until nobody else changes an experiment.
+
+        Args:
+            transaction: The transaction.
+            experiment: Its id; 0 stands for the whole database.
+            shared: True to share the lock with others who share it.
+        """
 
     @abstractmethod
     def select_for_update(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
@@ -252,11 +269,33 @@ class SQLite(Database):
                 connection.exec_driver_sql(f"PRAGMA busy_timeout={_LOCK_SECONDS * 1000:.0f}")
         return not busy
 
+    def set_room_aside(self, transaction: Transaction, size: int) -> None:
+        """Write a row of this size and delete it. Its pages stay in the transaction, since they are written over.
+
+        Args:
+            transaction: The transaction.
+            size: The number of bytes.
+        """
+        transaction.run("INSERT INTO setting (name, value) VALUES ('room', :room)", {"room": "." * size})
+        transaction.run("DELETE FROM setting WHERE name = 'room'", {})
+
     def lock(self, transaction: Transaction, experiment: int, *, shared: bool) -> None:
-        """Do nothing: a transaction that may write has locked the whole file."""
+        """Do nothing: a transaction that may write has locked the whole file.
+
+        Args:
+            transaction: The transaction.
+            experiment: Not used.
+            shared: Not used.
+        """
 
     def select_for_update(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
-        """Select: a transaction that may write has locked the whole file."""
+        """Select: a transaction that may write has locked the whole file.
+
+        Args:
+            transaction: The transaction.
+            statement: A SELECT with :names.
+            given: The parameters.
+        """
         return transaction.run(statement, given)
 
     def among(self, column: str) -> str:
@@ -268,7 +307,13 @@ class SQLite(Database):
         return json.dumps(list(values))
 
     def deal(self, transaction: Transaction, epoch: Mapping[str, Any], slots: Sequence[Slot]) -> None:
-        """Run one prepared statement for many rows."""
+        """Run one prepared statement for many rows.
+
+        Args:
+            transaction: The transaction.
+            epoch: The epoch's columns, as in `Database.deal`.
+            slots: The slots that are dealt.
+        """
         transaction.run(_UPDATE_DEALT, epoch)
         same = tuple(epoch[name] for name in ("experiment", "epoch", "deadline"))
         transaction.run(
@@ -308,12 +353,26 @@ class PostgreSQL(Database):
             return super().clock()
         return "CAST(extract(epoch FROM clock_timestamp()) AS float8)", {}
 
+    def set_room_aside(self, transaction: Transaction, size: int) -> None:
+        """Do nothing: the server's log is in segments of a fixed size, which it makes ahead.
+
+        Args:
+            transaction: The transaction.
+            size: The number of bytes.
+        """
+
     def driver_sql(self, statement: str) -> str:
         """Return SQL with the names as psycopg takes them."""
         return _as_psycopg(statement)
 
     def lock(self, transaction: Transaction, experiment: int, *, shared: bool) -> None:
-        """Take an advisory lock that ends with the transaction."""
+        """Take an advisory lock that ends with the transaction.
+
+        Args:
+            transaction: The transaction.
+            experiment: Its id; 0 stands for the whole database.
+            shared: True to share the lock with others who share it.
+        """
         name = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
         transaction.run(f"SELECT {name}({_ADVISORY}, :experiment)", {"experiment": experiment})
 
@@ -322,6 +381,11 @@ class PostgreSQL(Database):
 
         A statement that has waited for a lock does not see rows that were inserted meanwhile, so it is run again where
         it found nothing.
+
+        Args:
+            transaction: The transaction.
+            statement: A SELECT with :names.
+            given: The parameters.
         """
         locking = f"{statement} FOR UPDATE"
         return transaction.run(locking, given) or transaction.run(locking, given)
@@ -335,7 +399,13 @@ class PostgreSQL(Database):
         return list(values)
 
     def deal(self, transaction: Transaction, epoch: Mapping[str, Any], slots: Sequence[Slot]) -> None:
-        """Pass columns as arrays in one statement: each statement is a way to the server and back."""
+        """Pass columns as arrays in one statement: each statement is a way to the server and back.
+
+        Args:
+            transaction: The transaction.
+            epoch: The epoch's columns, as in `Database.deal`.
+            slots: The slots that are dealt.
+        """
         indexes, units, arms = map(list, zip(*slots, strict=True))
         transaction.run(
             f"WITH counted AS ({_UPDATE_DEALT}) "

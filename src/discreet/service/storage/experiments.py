@@ -30,7 +30,11 @@ class Experiment:
         description: The request that made it, as JSON.
         state: "draft", "running", "paused", "stopped" or "archived".
         secret: The key of its pseudonyms, tokens and orders of arms.
-        course: Its algorithm as JSON.
+        algorithm: The key of its algorithm.
+        options: The options of its algorithm, as JSON.
+        epochs: The number of its closed epochs.
+        snapshot: What its algorithm has learned, as JSON; a cache, or None.
+        covered: The number of closed epochs that the snapshot covers.
         epsilon: The promise, and what forfeited epochs add to it.
         spent: The cost of its releases and forfeited epochs.
         created_at: When it was made.
@@ -45,7 +49,11 @@ class Experiment:
     description: str
     state: Any
     secret: bytes
-    course: str
+    algorithm: str
+    options: str
+    epochs: int
+    snapshot: str | None
+    covered: int
     epsilon: Fraction
     spent: Fraction
     created_at: float

@@ -22,27 +22,34 @@ class Released:
 
     Args:
         experiment: The experiment's number.
-        epoch: The epoch's number.
+        epoch: The epoch's number, among closed, forfeited and discarded ones.
+        part: Its place in the epoch, from 0.
+        kind: What it says.
         arm: The arm's index.
-        what: What was released.
-        pulls: The number of rewards in it.
-        units: The noisy total in grid steps, as text.
-        value: The noisy total in rewards.
-        scale: The noise's scale in rewards.
-        epsilon: What it costs a unit that is in it.
+        first: The first of the arm's rewards that it covers, from 1.
+        last: The last of them.
+        steps: The noisy number in grid steps, as text.
+        scale: The noise's scale in grid steps.
+        epsilon: The price of each reward.
         digest: A checksum of all other columns.
     """
 
     experiment: int
     epoch: int
+    part: int
+    kind: str
     arm: int
-    what: str
-    pulls: int
-    units: str
-    value: float
+    first: int
+    last: int
+    steps: str
     scale: float
-    epsilon: Fraction
-    digest: str
+    epsilon: float
+    digest: str = ""
+
+    @property
+    def count(self) -> int:
+        """The number of rewards that it covers."""
+        return self.last - self.first + 1
 
 
 class Digest(NamedTuple):
@@ -65,13 +72,13 @@ class Digest(NamedTuple):
 
 def checksum(release: Released) -> str:
     """Return a digest of all columns but itself, which shows that a row was changed."""
-    content = {**asdict(release), "epsilon": str(release.epsilon)}
+    content = asdict(release)
     del content["digest"]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def add(transaction: Transaction, release: Released) -> None:
-    """Add a release.
+    """Add a release, with its checksum.
 
     Args:
         transaction: The transaction.
@@ -80,7 +87,7 @@ def add(transaction: Transaction, release: Released) -> None:
     Raises:
         DuplicateError: It was released before.
     """
-    transaction.execute(insert(RELEASE).values(asdict(release)))
+    transaction.execute(insert(RELEASE).values({**asdict(release), "digest": checksum(release)}))
 
 
 def of_experiment(transaction: Transaction, experiment: int) -> list[Released]:
@@ -90,8 +97,7 @@ def of_experiment(transaction: Transaction, experiment: int) -> list[Released]:
         transaction: The transaction.
         experiment: The experiment's number.
     """
-    order = (RELEASE.c.epoch, RELEASE.c.what, RELEASE.c.arm)
-    query = select(RELEASE).where(RELEASE.c.experiment == experiment).order_by(*order)
+    query = select(RELEASE).where(RELEASE.c.experiment == experiment).order_by(RELEASE.c.epoch, RELEASE.c.part)
     return [Released(*row) for row in transaction.fetch(query)]
 
 
@@ -102,11 +108,11 @@ def count(transaction: Transaction) -> int:
 
 
 def digests(transaction: Transaction) -> list[Digest]:
-    """Return the digest of every release, in the order of experiments, epochs and arms."""
+    """Return the digest of every release, in the order of experiments, epochs and parts."""
     about = (EXPERIMENT.c.uid, RELEASE.c.epoch, EXPERIMENT.c.population, EXPERIMENT.c.epsilon, RELEASE.c.digest)
     query = (
         select(*about)
         .join(EXPERIMENT, EXPERIMENT.c.id == RELEASE.c.experiment)
-        .order_by(RELEASE.c.experiment, RELEASE.c.epoch, RELEASE.c.what, RELEASE.c.arm)
+        .order_by(RELEASE.c.experiment, RELEASE.c.epoch, RELEASE.c.part)
     )
     return [Digest(*row) for row in transaction.fetch(query)]

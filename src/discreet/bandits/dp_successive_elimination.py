@@ -48,7 +48,6 @@ class DPSuccessiveElimination(Elimination):
 
     key = "dp-se"
     reason = "each reward enters the noisy total of one arm in one epoch: parallel composition of Laplace mechanisms"
-    kernel = "elimination"
 
     epsilon: Positive
 

@@ -78,6 +78,8 @@ def _section(kind: type[Algorithm]) -> str:
         described.append(f"**Experimental**: {kind.experimental.rstrip('.')}.")
     if kind.reason is not None:
         described.append(f"Private for {privacy.unit.words}: {privacy.reason}.")
+    elif privacy.promised:
+        described.append("Private as what it wraps.")
     table = ["| option | values | default | meaning |", "|---|---|---|---|"]
     hints, meanings = get_type_hints(kind, include_extras=True), _meanings(kind)
     for option in dataclasses.fields(kind):
@@ -164,11 +166,10 @@ def _escaped(cell: str) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Return paragraphs wrapped at the page's width; comments and headings are one line each."""
-    return "\n\n".join(
-        textwrap.fill(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False)
-        for paragraph in text.split("\n\n")
-    )
+    """Return paragraphs wrapped at the page's width, but not at an operator: a line that begins with + is a list."""
+    glued = re.sub(r" ([-+=<>]|<=|>=) ", "\0\\1\0", text)
+    lines = (textwrap.fill(part, WIDTH, break_long_words=False, break_on_hyphens=False) for part in glued.split("\n\n"))
+    return "\n\n".join(lines).replace("\0", " ")
 
 
 if __name__ == "__main__":

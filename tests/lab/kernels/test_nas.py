@@ -1,39 +1,22 @@
-"""The compiled stopping rules agree with the objects: sample by sample where a path can be replayed, else in law."""
+"""NAS, DP-NAS and the one-sided rule agree with the objects: sample by sample on a path, else in law."""
 
-import inspect
+import functools
 import math
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy import stats
 
-from discreet import DPNAS, NAS, DPOneSidedNAS, EBGStop, EBStop, SimulatedNoise
-from discreet.core.grid import Grid
-from discreet.lab import Discrete, StoppingSetting
-from discreet.lab.kernels import stopping
+from discreet import DPNAS, NAS, DPOneSidedNAS
+from discreet.lab import Discrete, Setting
+from discreet.lab.kernels import nas
+from discreet.lab.kernels.coins import coin_on
 from discreet.lab.kernels.randomness import fresh_state
-from discreet.lab.stopping import run_rule
-from discreet.lab.stopping_play import _by_object, _in_chunks
+from discreet.lab.simulate import one_run, run_setting
+from tests._tools.kernel_tools import LEVEL, laplace_pmf, mutant, noise_p_value
+from tests._tools.rule_paths import LENGTH, PATHS, by_object, check_law, p_values, path_of, replays
 
-LEVEL = 1e-6
-
-
-def mutant(kernel, right, wrong):
-    """The kernel with an error in it."""
-    source = inspect.getsource(kernel.py_func)
-    assert source.count(right) == 1
-    namespace = {**vars(stopping), "compiled": njit}
-    exec(source.replace(right, wrong), namespace)
-    return namespace[kernel.py_func.__name__]
-
-
-# ---------------------------------------------------------------------- noise
-
-
-def laplace_pmf(n, scale):
-    q = math.exp(-1 / scale)
-    return (1 - q) / (1 + q) * q ** np.abs(n)
+# ---------------------------------------------------------------------- noise and thresholds
 
 
 @pytest.mark.parametrize("scale", [1e-3, 0.3, 1.0, 3.7, 40.0])
@@ -41,34 +24,13 @@ def test_the_tail_is_that_of_the_discrete_laplace(scale):
     numbers = np.arange(-3000, 3001)
     below = np.cumsum(laplace_pmf(numbers, scale))
     for y in (-50, -7, -2, -1, 0, 1, 3, 60):
-        assert stopping.chance_below(y, scale) == pytest.approx(below[y + 3000], rel=1e-9, abs=1e-300)
-
-
-def noise_p_value(draws, scale):
-    """Chi-square where numbers repeat, else Kolmogorov and Smirnov's."""
-    if scale > 1000:
-        return stats.kstest(draws, np.vectorize(lambda y: stopping.chance_below(math.floor(y), scale))).pvalue
-    edge = max(1, int(4 * scale))
-    middle = laplace_pmf(np.arange(1 - edge, edge), scale)
-    expected = np.concatenate([[(1 - middle.sum()) / 2], middle, [(1 - middle.sum()) / 2]]) * len(draws)
-    return stats.chisquare(np.bincount(np.clip(draws, -edge, edge) + edge, minlength=2 * edge + 1), expected).pvalue
-
-
-@pytest.mark.parametrize("scale", [0.3, 3.7, 1.2e7, 2.0**50])
-def test_drawn_noise_has_the_exact_law_and_a_wrong_scale_is_noticed(scale):
-    state = fresh_state([int(scale), 5])
-    draws = np.array([stopping.discrete_laplace(state, scale) for _ in range(20_000)])
-    assert noise_p_value(draws, scale) > LEVEL
-    assert noise_p_value(draws, 1.1 * scale) < LEVEL
-
-
-# ---------------------------------------------------------------------- thresholds
+        assert nas.chance_below(y, scale) == pytest.approx(below[y + 3000], rel=1e-9, abs=1e-300)
 
 
 def example_rules(**options):
     yield NAS(**options)
-    yield DPNAS(epsilon=0.5, noise=SimulatedNoise(0), **options)
-    yield DPNAS(epsilon=300.0, noise=SimulatedNoise(0), **options)
+    yield DPNAS(epsilon=0.5, **options)
+    yield DPNAS(epsilon=300.0, **options)
 
 
 @pytest.mark.parametrize(
@@ -83,64 +45,25 @@ def example_rules(**options):
 def test_the_limit_is_the_rules_own_and_only_grows(options):
     times = np.unique(np.concatenate([np.arange(1, 300), np.geomspace(300, 2**42, 2000).astype(np.int64)]))
     for rule in example_rules(**options):
-        curve = stopping.curve_of(rule)
-        own = np.ceil(rule._threshold_units(times.astype(np.float64)))
-        found = np.array([stopping.limit(curve, time) for time in times])
+        curve = nas.curve_of(rule)
+        own = np.ceil(rule.limit_steps(times.astype(np.float64)))
+        found = np.array([nas.limit(curve, time) for time in times])
         # numpy and the compiler may round a logarithm differently: then a limit of 1e9 units may differ by one
         assert (np.abs(found - own) <= np.maximum(1, 1e-15 * own)).all()
         assert (found == own).mean() > 0.95
         assert (np.diff(found) >= 0).all()
         for time in (1, 2, 3, 10, 1000, 2**20, 2**39):
-            near = [stopping.limit(curve, time + step) for step in range(50)]
-            assert min(near) >= stopping.least_limit(curve, time)
+            near = [nas.limit(curve, time + step) for step in range(50)]
+            assert min(near) >= nas.least_limit(curve, time)
             assert (np.diff(near) >= 0).all()
 
 
 def test_a_limit_past_64_bits_is_never_reached():
     rule = NAS(alpha=1e-12, beta=0.1, low=0, high=1)
-    assert stopping.limit(stopping.curve_of(rule), 2**41) == 2**62
-
-
-def test_what_does_not_fit_has_no_kernel():
-    grid = Grid(0.0, 1.0)
-    assert stopping.coin_on(grid, 0.0, 1.0, 0.5, 2**41) == stopping.Coin(0, 2**20, 0.5)
-    assert stopping.coin_on(grid, 0.0, 1.0, 0.5, 2**42) is None  # sums could reach 2**62
-    assert stopping.coin_on(Grid(2e9, 2e9 + 1), 2e9, 2e9 + 1, 0.5, 2**20) is None
-    assert stopping.coin_on(grid, 0.0, 1.0, 1e-10, 2**20) is None  # its digits would run short
-    assert stopping.coin_on(grid, 0.0, 0.0, 0.5, 2**20) is None  # the sum is 0 for ever
-    assert stopping.coin_on(grid, 0.0, 1.0, 0.0, 2**20) is not None
+    assert nas.limit(nas.curve_of(rule), 2**41) == 2**62
 
 
 # ---------------------------------------------------------------------- the same path, sample by sample
-
-PATHS = [
-    # the smaller value, the larger one and its chance; the rule's range
-    (0.0, 1.0, 0.3, {"low": 0, "high": 1}),
-    (0.0, 1.0, 1.0, {"low": 0, "high": 1}),
-    (0.0, 1.0, 0.0, {"low": 0, "high": 1}),
-    (-1.0, 1.0, 0.35, {"radius": 1}),
-    (-1.0, 1.0, 0.5, {"radius": 1}),  # never halts: compared up to the path's end
-    (-1.0, 1.0, 0.52, {"radius": 1}),
-    (0.1, 0.7, 0.4, {"low": 0, "high": 1}),
-    (3.25, 4.0, 0.6, {"low": 3, "high": 5}),
-    (-0.3, 0.9, 0.5, {"radius": 2}),
-]
-LENGTH = 30_000
-
-
-def path_of(seed, chance):
-    return (np.random.default_rng([seed, 11]).random(LENGTH) < chance).astype(np.uint8)
-
-
-def replays(kind, replay, prepare, low, high, chance, options, seeds=6):
-    """Outcomes of object and kernel on the same paths."""
-    for seed in range(seeds):
-        path = path_of(seed, chance)
-        for alpha in (0.05, 0.3, 0.8):
-            rule = kind(alpha=alpha, beta=0.1, max_samples=LENGTH, **options)
-            coin = stopping.coin_on(rule.grid, low, high, chance, LENGTH)
-            result = rule.run(np.where(path == 1, high, low))
-            yield rule, result, replay(coin, prepare(rule, coin), path)
 
 
 def check_nas(kernel, low, high, chance, options):
@@ -150,7 +73,7 @@ def check_nas(kernel, low, high, chance, options):
         return kernel(coin, curve, np.ones(4, np.uint64), path.size, path)
 
     for rule, result, (halted, samples, total) in replays(
-        NAS, replay, lambda rule, coin: stopping.curve_of(rule), low, high, chance, options
+        NAS, replay, lambda rule, coin: nas.curve_of(rule), low, high, chance, options
     ):
         assert (halted, samples) == (result.reached, result.samples)
         if halted:
@@ -159,58 +82,20 @@ def check_nas(kernel, low, high, chance, options):
 
 @pytest.mark.parametrize(("low", "high", "chance", "options"), PATHS)
 def test_nas_on_a_path_is_the_rule_object(low, high, chance, options):
-    check_nas(stopping._nas, low, high, chance, options)
+    check_nas(nas._nas, low, high, chance, options)
 
 
-def check_bernstein(kind, kernel, low, high, chance, options):
-    def replay(coin, formulas, path):
-        return kernel(coin, formulas, np.ones(4, np.uint64), path.size, path)
-
-    reached = 0
-    for _, result, (halted, samples, estimate) in replays(
-        kind, replay, stopping.bernstein_of, low, high, chance, options, seeds=3
-    ):
-        assert (halted, samples) == (result.reached, result.samples)
-        reached += halted
-        if halted:
-            assert estimate == pytest.approx(result.estimate, rel=1e-12)
-    return reached
-
-
-@pytest.mark.parametrize("kind", [EBStop, EBGStop])
-@pytest.mark.parametrize(("low", "high", "chance", "options"), PATHS)
-def test_empirical_bernstein_on_a_path_is_the_rule_object(kind, low, high, chance, options):
-    reached = check_bernstein(kind, stopping._empirical_bernstein, low, high, chance, options)
-    assert reached > 0 or chance in (0.0, 0.5, 0.52)
-
-
-def test_the_replays_are_the_kernels_on_a_path():
+def test_the_replay_is_the_kernel_on_a_path():
     rule, path = NAS(alpha=0.3, beta=0.1, low=0, high=1), path_of(1, 0.3)
-    coin = stopping.coin_on(rule.grid, 0.0, 1.0, 0.3, LENGTH)
-    _, samples, total = stopping.replay_nas(coin, stopping.curve_of(rule), path)
+    coin = coin_on(rule.grid, 0.0, 1.0, 0.3, LENGTH)
+    _, samples, total = nas.replay_nas(coin, nas.curve_of(rule), path)
     assert total == path[:samples].sum() * rule.grid.width
-    rule = EBStop(alpha=0.3, beta=0.1, low=0, high=1)
-    found = stopping.replay_empirical_bernstein(coin, stopping.bernstein_of(rule, coin), path)
-    assert found == (True, rule.run(path.astype(float)).samples, pytest.approx(rule.result.estimate))
 
 
-@pytest.mark.parametrize("growth", [1.1, 1.5])
-def test_ebgstops_intervals_are_the_rules(growth):
-    from discreet.stopping.ebgstop import interval_of
-
-    times = np.concatenate([np.arange(1, 2000), np.geomspace(2000, 1e12, 500).astype(np.int64)]).astype(float)
-    assert [stopping.interval_at(time, growth) for time in times] == interval_of(times, growth).tolist()
-
-
-def test_planted_errors_are_noticed_on_a_path():
-    """Blocks twice as long as is sure; and a radius taken for at least 2 % more than it need be."""
-    bold = mutant(stopping._nas, "math.ceil(distance", "math.ceil(2 * distance")
+def test_blocks_twice_as_long_as_is_sure_are_noticed_on_a_path():
+    bold = mutant(nas._nas, "math.ceil(distance", "math.ceil(2 * distance")
     with pytest.raises(AssertionError):
         check_nas(bold, *PATHS[0])
-    narrow = mutant(stopping._empirical_bernstein, "size) if size > 1", "size) * 1.02 if size > 1")
-    for kind in (EBStop, EBGStop):
-        with pytest.raises(AssertionError):
-            check_bernstein(kind, narrow, *PATHS[0])
 
 
 # ---------------------------------------------------------------------- DP-NAS on a constant stream: the exact law
@@ -220,15 +105,15 @@ class Constant:
     """DP-NAS on samples that are all 1, where the path is known: the law of its halting time can be added up."""
 
     def __init__(self, epsilon, alpha=0.5, beta=0.1):
-        self.rule = DPNAS(epsilon=epsilon, alpha=alpha, beta=beta, low=0, high=1, noise=SimulatedNoise(0))
-        self.coin = stopping.coin_on(self.rule.grid, 0.0, 1.0, 1.0, 2**30)
-        self.curve = stopping.curve_of(self.rule)
-        self.scales = self.rule._sparse.scale, self.rule._laplace.scale
+        self.rule = DPNAS(epsilon=epsilon, alpha=alpha, beta=beta, low=0, high=1)
+        self.coin = coin_on(self.rule.grid, 0.0, 1.0, 1.0, 2**30)
+        self.curve = nas.curve_of(self.rule)
+        self.scales = nas.scales_of(self.rule)
 
     def cdf(self, last):
         """P(halted by t) for t = 1, ..., last: one minus the product of failures, averaged over B."""
         scale, times = self.scales[0], np.arange(1, last + 1, dtype=np.float64)
-        margins = times * self.rule.grid.width - np.ceil(self.rule._threshold_units(times))
+        margins = times * self.rule.grid.width - np.ceil(self.rule.limit_steps(times))
         shares = (np.arange(1000) + 0.5) / 1000
         alive = np.zeros(last)
         for noise in stats.laplace(scale=scale).ppf(shares):
@@ -237,7 +122,7 @@ class Constant:
             alive += np.exp(np.cumsum(np.log1p(-np.minimum(chance, 1 - 1e-16))))
         return 1 - alive / len(shares)
 
-    def outcomes(self, kernel=stopping.dp_nas, runs=20_000, curve=None, query=1.0, release=1.0):
+    def outcomes(self, kernel=nas.dp_nas, runs=20_000, curve=None, query=1.0, release=1.0):
         state = fresh_state([runs, 21])
         scales = query * self.scales[0], release * self.scales[1]
         found = [kernel(self.coin, curve or self.curve, *scales, state, 2**30) for _ in range(runs)]
@@ -262,8 +147,8 @@ def test_dp_nas_on_a_constant_stream_has_the_exact_law(epsilon):
 
 
 def test_the_object_has_that_law_too():
-    setting = StoppingSetting.of("dp-nas", 1.0, alpha=0.5, beta=0.1, epsilon=2.0)
-    samples = [_by_object(setting, setting.run_seed(number), _in_chunks)[1] for number in range(1000)]
+    setting = Setting.of("dp-nas", 1.0, alpha=0.5, beta=0.1, epsilon=2.0)
+    samples = [one_run(setting, index).samples for index in range(1000)]
     assert Constant(2.0).p_value(np.array(samples)) > LEVEL
 
 
@@ -274,14 +159,14 @@ PLANTED = {
         "distance = least",
         "threshold_noise = discrete_laplace(state, query_scale)\n        distance = least",
     ),
-    "a candidate takes the whole block's samples": ("time, done, _FRESH", "time, size, _FRESH"),
+    "a candidate takes the whole block's samples": ("time, done, FRESH", "time, size, FRESH"),
 }
 
 
 @pytest.mark.parametrize("what", PLANTED)
 def test_planted_errors_in_dp_nas_are_noticed(what):
     case = Constant(2.0)
-    assert case.p_value(case.outcomes(mutant(stopping.dp_nas, *PLANTED[what]))[0]) < LEVEL
+    assert case.p_value(case.outcomes(mutant(nas.dp_nas, *PLANTED[what]))[0]) < LEVEL
 
 
 def test_planted_errors_in_its_numbers_are_noticed():
@@ -301,12 +186,12 @@ class OneSided:
 
     def __init__(self, epsilon):
         given = {"epsilon": epsilon, "alpha": 0.9, "beta": 0.9, "low": 0, "high": 1, "max_samples": 2**30}
-        self.rule = DPOneSidedNAS(noise=SimulatedNoise(0), **given)
-        self.limits = stopping.limits_of(self.rule, 2**30)
-        self.scales = self.rule._sparse.scale, self.rule._laplace.scale
+        self.rule = DPOneSidedNAS(**given)
+        self.limits = nas.limits_of(self.rule, 2**30)
+        self.scales = nas.scales_of(self.rule)
         self.times = self.rule.first_test * 2 ** np.arange(len(self.limits))
         value = self.limits[2] / self.times[2] * self.rule.grid.step
-        self.coin = stopping.coin_on(self.rule.grid, value, value, 1.0, 2**30)
+        self.coin = coin_on(self.rule.grid, value, value, 1.0, 2**30)
 
     def law(self):
         """P(test k halts) for every k, averaged over B: the test says yes iff N >= limit - sum + B."""
@@ -318,7 +203,7 @@ class OneSided:
             alive = alive * (1 - yes)
         return np.array(found)
 
-    def outcomes(self, kernel=stopping.one_sided_nas, runs=20_000, query=1.0, release=1.0, limits=1.0):
+    def outcomes(self, kernel=nas.one_sided_nas, runs=20_000, query=1.0, release=1.0, limits=1.0):
         state, limits = fresh_state([runs, 22]), (limits * self.limits).astype(np.int64)
         scales = query * self.scales[0], release * self.scales[1]
         given = self.coin, self.rule.first_test, limits, *scales, state, 2**30
@@ -356,11 +241,17 @@ ONE_SIDED_ERRORS = {
 }
 
 
+@functools.cache
+def p_value_of_the_kernel():
+    case = OneSided(0.01)
+    return case.p_value(case.outcomes(runs=200_000)[0])
+
+
 @pytest.mark.parametrize("what", ONE_SIDED_ERRORS)
 def test_planted_errors_in_the_one_sided_rule_are_noticed(what):
     case = OneSided(0.01)
-    assert case.p_value(case.outcomes(runs=200_000)[0]) > LEVEL
-    samples, _ = case.outcomes(mutant(stopping.one_sided_nas, *ONE_SIDED_ERRORS[what]), runs=200_000)
+    assert p_value_of_the_kernel() > LEVEL
+    samples, _ = case.outcomes(mutant(nas.one_sided_nas, *ONE_SIDED_ERRORS[what]), runs=200_000)
     assert case.p_value(samples) < LEVEL
 
 
@@ -400,35 +291,14 @@ LAWS = {
     "nas": ("nas", 0.4, {"alpha": 0.3, "beta": 0.2}),
     "nas, negative": ("nas", Discrete([-1, 1], [3, 1]), {"alpha": 0.3, "beta": 0.2}),
     "nas, capped": ("nas", 0.2, {"alpha": 0.3, "beta": 0.2, "max_samples": 4400}),
-    "ebstop": ("ebstop", 0.3, {"alpha": 0.25, "beta": 0.2}),
-    "ebgstop, negative": ("ebgstop", Discrete([-1, 1], [0.7, 0.3]), {"alpha": 0.35, "beta": 0.2}),
 }
-
-
-def p_values(one, other):
-    """Of the two-sample test for samples and for estimates (with an extreme number where there is none)."""
-    pairs = (one.samples, other.samples), (np.nan_to_num(one.estimates, nan=99), np.nan_to_num(other.estimates, nan=99))
-    return [stats.ks_2samp(*pair, method="asymp").pvalue for pair in pairs]
-
-
-def by_object(setting):
-    played = [_by_object(setting, setting.run_seed(number), _in_chunks) for number in range(setting.runs)]
-    reached, samples, estimates = (np.array(column) for column in zip(*played, strict=True))
-    return type("Played", (), {"reached": reached, "samples": samples, "estimates": estimates})
 
 
 @pytest.mark.parametrize("case", LAWS)
 def test_the_kernel_has_the_law_of_the_object(case):
     rule, law, options = LAWS[case]
-    slow = by_object(StoppingSetting.of(rule, law, runs=250, seed=1, **options))
-    fast = run_rule(StoppingSetting.of(rule, law, runs=3000, seed=2, **options))
-    assert fast.method == "kernel"
-    assert min(p_values(slow, fast)) > LEVEL
-    assert stats.fisher_exact(
-        [[slow.reached.sum(), (~slow.reached).sum()], [fast.reached.sum(), (~fast.reached).sum()]]
-    ).pvalue > LEVEL  # fmt: skip
-    if "capped" not in case and "0" not in case:
-        assert fast.reached.all()
+    slow = by_object(Setting.of(rule, law, runs=250, seed=1, **options))
+    check_law(case, slow, run_setting(Setting.of(rule, law, runs=3000, seed=2, **options)))
 
 
 @pytest.mark.parametrize(
@@ -436,7 +306,6 @@ def test_the_kernel_has_the_law_of_the_object(case):
     [
         ("a coin", {"epsilon": 2.5}),
         ("nas", {"alpha": 0.31}),
-        ("ebstop", {"beta": 0.3}),
         ("a coin", {"law": 0.53}),
         ("one-sided, a small epsilon", {"epsilon": 0.045}),
     ],
@@ -445,7 +314,7 @@ def test_the_kernel_has_the_law_of_the_object(case):
 def test_other_settings_have_another_law(case, changes):
     """The tests above would notice errors of this size."""
     rule, law, options = LAWS[case]
-    slow = by_object(StoppingSetting.of(rule, law, runs=300, seed=1, **options))
+    slow = by_object(Setting.of(rule, law, runs=300, seed=1, **options))
     options = {**options, **changes}
-    wrong = run_rule(StoppingSetting.of(rule, options.pop("law", law), runs=3000, seed=2, **options))
+    wrong = run_setting(Setting.of(rule, options.pop("law", law), runs=3000, seed=2, **options))
     assert min(p_values(slow, wrong)) < LEVEL

@@ -177,7 +177,7 @@ def stopping_headlines(found: StoppingFindings) -> list[str]:
     worst = max(one.failure_rate / dict(one.setting.options)["beta"] for one in risked)
     sentences.append(
         f"Where the rules are likeliest to break their promise, {sum(int(one.failed.sum()) for one in risked):,} of "
-        f"{sum(map(len, risked)):,} runs did; the largest failure rate observed is {100 * worst:.1f} % of its beta."
+        f"{sum(one.setting.runs for one in risked):,} runs did; the largest failure rate observed is {100 * worst:.1f} % of its beta."
     )
     return sentences
 

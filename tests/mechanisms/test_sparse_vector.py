@@ -77,17 +77,17 @@ def test_a_third_of_the_noise_is_enough_where_rewards_are_never_negative(monkeyp
 def test_tests_without_noise_of_their_own_are_caught(monkeypatch):
     inputs = [answers(SPREAD, 2.0, totals, [1, 1]) for totals in (arms((0, 0), (0, 1)), arms((1, 0), (0, 1)))]
     assert worst_loss(*inputs, reach=5, shift=2) <= 2.0 + 1e-9
-    monkeypatch.setattr(SparseVector, "_is_above", lambda self, margin, _: margin >= self._threshold_noise)
+    monkeypatch.setattr(SparseVector, "is_above", lambda self, margin, threshold, _: margin >= threshold)
     assert worst_loss(*inputs, reach=5, shift=2) == math.inf
 
 
 def test_a_threshold_without_noise_is_caught(monkeypatch):
     """Folded noise of tests can only help them: a sum that passes its limit always halts then."""
-    monkeypatch.setattr(SparseVector, "_is_above", lambda self, margin, noise: margin >= noise)
+    monkeypatch.setattr(SparseVector, "is_above", lambda self, margin, _, noise: margin >= noise)
     assert loss("one-sided") == math.inf
 
 
-def redrawn(self, margin, test_noise):
+def redrawn(self, margin, threshold_noise, test_noise):
     """A threshold with fresh noise at each test: a second no costs as much as the first."""
     self._threshold_noise = abs(int(self._test_noise(1)[0]))
     return margin >= self._threshold_noise + test_noise
@@ -96,7 +96,7 @@ def redrawn(self, margin, test_noise):
 def test_threshold_noise_that_is_redrawn_at_each_test_is_caught(monkeypatch):
     assert scales_of_three_tests() == [3.0] * 4
     assert worst_loss(*NEVER, reach=2, shift=1) <= 2.0 + 1e-9
-    monkeypatch.setattr(SparseVector, "_is_above", redrawn)
+    monkeypatch.setattr(SparseVector, "is_above", redrawn)
     assert scales_of_three_tests() != [3.0] * 4
     assert worst_loss(*NEVER, reach=2, shift=1) > 3.9
 

@@ -14,6 +14,12 @@ from discreet.core.options import Count, Probability
 from discreet.core.plans import Arm, Plan, Query, TotalsQuery
 from discreet.core.releases import Release
 
+PERSON_REASON = (
+    "a person has one reward in an epoch at most, which enters one noisy total: basic composition over epochs, "
+    "whose epsilons add up to less than the whole"
+)
+"""Why eliminations whose epochs spend less and less of epsilon are private for a person."""
+
 
 @dataclass(kw_only=True)
 class Elimination(Policy):

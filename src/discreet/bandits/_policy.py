@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -93,6 +93,11 @@ class Policy(Algorithm):
     @cached_property
     def _index(self) -> dict[Arm, int]:
         return {arm: index for index, arm in enumerate(self.arms)}
+
+    def _argmax(self, score: Callable[[int], float]) -> int:
+        """Return the index of the arm of the largest score; among equals of the fewest pulls, then the first."""
+        pulls = self.pulls
+        return max(range(len(pulls)), key=lambda arm: (score(arm), -pulls[arm]))
 
     def _plan_for(self, pulls: Mapping[int, int], query: Query | None) -> Plan | None:
         """Return a plan by arm index: without a query where the horizon cuts it short, None where nothing is left."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from discreet.core.errors import ArgumentError, FinishedError, StateError
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
-from discreet.core.options import checked_options, field_names, required_options
+from discreet.core.options import checked_options, field_names, learned_fields, required_options
 from discreet.core.plans import Arm, Plan, TotalsQuery
 from discreet.core.privacy import NOT_PRIVATE, Privacy, Unit
 from discreet.core.releases import Kind, Release
@@ -25,7 +25,8 @@ class Algorithm(ABC):
     compared and shown freely. A driver (`Bandit`, `Stream`, `Totals`) runs it on a copy.
 
     A subclass is a dataclass. Its options are constructor arguments whose types carry their check; what it learns is
-    in fields with `init=False`, which are JSON values. It writes `_plan` and `_learn`, and `_start` if it has to.
+    in fields with `init=False`, which are JSON values (with `compare=False`: caches of what follows from the others).
+    It writes `_plan` and `_learn`, and `_start` if it has to.
     """
 
     key: ClassVar[str]
@@ -103,7 +104,7 @@ class Algorithm(ABC):
         for name in field_names(type(self), init=False):
             value = values.get(name)
             if type(value) is list:
-                values[name] = [list(item) if type(item) is list else item for item in value]
+                values[name] = _copied(value)
         twin.__dict__.update(values)
         return twin
 
@@ -158,7 +159,7 @@ class Algorithm(ABC):
 
     def snapshot(self) -> dict[str, Any]:
         """Return what it has learned, as JSON values: a cache for ledgers that take long to replay."""
-        return {name: getattr(self, name) for name in field_names(type(self), init=False) if name not in _CACHES}
+        return {name: _copied(getattr(self, name)) for name in learned_fields(type(self))}
 
     def resume(self, snapshot: dict[str, Any]) -> Self:
         """Go on from the snapshot of an object with the same options, and return the object. The ledger is not in it.
@@ -166,11 +167,12 @@ class Algorithm(ABC):
         Raises:
             StateError: The snapshot is of another algorithm.
         """
-        names = {name for name in field_names(type(self), init=False) if name not in _CACHES}
-        if set(snapshot) != names:
+        names = learned_fields(type(self))
+        if set(snapshot) != set(names):
             raise StateError(f"this is no snapshot of a {self.key}: its fields are {sorted(names)}")
+        self._start()  # empties caches
         for name, value in snapshot.items():
-            setattr(self, name, value)
+            setattr(self, name, _copied(value))
         self._planned = None
         return self
 
@@ -188,7 +190,11 @@ class Algorithm(ABC):
         """Update learned fields. `epoch` is already that of the end."""
 
 
-_CACHES = ("_planned", "_ledger")
+def _copied(value: Any) -> Any:
+    """Return a learned value that can change apart from this one: lists, and lists in them, are copied."""
+    if type(value) is not list:
+        return value
+    return [list(item) if type(item) is list else item for item in value]
 
 
 def _fits(plan: Plan, releases: Sequence[Release]) -> bool:

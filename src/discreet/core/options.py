@@ -120,6 +120,12 @@ def field_names(kind: type[Any], *, init: bool) -> tuple[str, ...]:
 
 
 @cache
+def learned_fields(kind: type[Any]) -> tuple[str, ...]:
+    """Return the names of a dataclass's learned fields without its caches, which are not compared."""
+    return tuple(field.name for field in dataclasses.fields(kind) if not field.init and field.compare)
+
+
+@cache
 def required_options(kind: type[Any]) -> tuple[str, ...]:
     """Return the names of the options that have no default."""
     missing = dataclasses.MISSING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,9 @@ from discreet.core.errors import ArgumentError
 from discreet.core.grid import Grid
 from discreet.core.noise import Noise
 from discreet.core.options import Count, Positive, Probability, Real
-from discreet.core.plans import Arm
+from discreet.core.plans import Arm, Plan, Query
+from discreet.core.releases import Release
+from discreet.core.statistics import Statistic
 from discreet.drivers.stream import StoppingResult, Stream
 
 
@@ -82,6 +85,23 @@ class StoppingRule(Algorithm):
             The estimate with its promise and its ledger, or that it was not reached.
         """
         return Stream(self, noise, clip=clip).run(stream)
+
+    def _plan_until(self, end: int, query: Query, statistic: Statistic = Statistic.TOTAL) -> Plan:
+        """Return a plan of all samples up to number `end`; up to the cap, where nothing is decided, if that is less."""
+        count = end - self.samples
+        if self._at_most(count) < count:
+            return Plan(self.epoch + 1, {None: self._at_most(count)})
+        return Plan(self.epoch + 1, {None: count}, query, statistic)
+
+    def _learn_tests(self, plan: Plan, releases: Sequence[Release]) -> None:
+        """Halt if the last test has, with the mean of the total that was released then."""
+        if not releases:
+            self.samples += plan.size
+            return
+        tests, *totals = releases
+        self.samples, self.halted = tests.rewards, tests.above
+        if totals:
+            self.estimate = self.grid.mean(totals[0].steps, self.samples)
 
     def _at_most(self, count: int) -> int:
         """Return the count, or the number of samples that it may still take if that is less."""

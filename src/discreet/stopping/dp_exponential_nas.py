@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.plans import Plan
+from discreet.core.plans import Plan, ThresholdQuery
 from discreet.core.registry import register
 from discreet.stopping.dp_nas import DPNAS
 
@@ -45,12 +45,8 @@ class DPExponentialNAS(DPNAS):
         """Return k, for t = 2^k."""
         return np.log2(t)
 
-    def _next_tests(self) -> tuple[range, Any]:
-        t = max(2, 2 * self.samples)
-        return range(t, t + 1), (math.ceil(float(self.limit_steps(t))),)
-
     def _plan(self) -> Plan | None:
-        plan = super()._plan()
-        if plan is None or plan.size == self._at_most(plan.size):
-            return plan
-        return Plan(plan.epoch, {None: self._at_most(plan.size)})  # the cap comes before the next test
+        if self.finished:
+            return None
+        t = max(2, 2 * self.samples)
+        return self._plan_until(t, ThresholdQuery((t,), (math.ceil(self.limit_steps(t)),), *self.prices))

@@ -49,7 +49,6 @@ class DPNAS(NAS):
 
     key = "dp-nas"
     reason = "a sparse vector over prefix sums at epsilon/2, then one Laplace release of the last sum at epsilon/2"
-    keeps_secrets = True
     kernel = "nas"
 
     epsilon: Positive
@@ -81,8 +80,16 @@ class DPNAS(NAS):
         """Return what |sum| must reach at t, apart from the noise B + A_t, line 10."""
         return self.hoeffding_radius(t) * (1 + 1 / self.alpha) * t + self.noise_margin(t)
 
-    def _discrete_tails(self) -> float:
-        return 2 + 1 / self.alpha  # of B, A_t and L/alpha
+    @property
+    def discrete_tails(self) -> float:
+        """The number of grid steps that discrete noises add to a threshold: of B, A_t and L/alpha."""
+        return 2 + 1 / self.alpha
 
-    def _prices(self) -> tuple[float, float]:
+    @property
+    def prices(self) -> tuple[float, float]:
+        """The price of a sample for all tests, and for the total at the end."""
         return self.epsilon / 2, self.epsilon / 2
+
+    def _start(self) -> None:
+        super()._start()
+        _ = self.sigma1, self.sigma3  # refuses an epsilon that no noise is large or small enough for

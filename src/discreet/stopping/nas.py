@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ class NAS(StoppingRule):
 
     key = "nas"
     kernel = "nas"
+    keeps_secrets = True
 
     @property
     def half_width(self) -> float:
@@ -64,50 +66,50 @@ class NAS(StoppingRule):
     def limit_steps(self, t: Any) -> Any:
         """Return the threshold in grid steps, with what the rounding of samples and noises may add."""
         rounding = 0.5 * t * (1 + 1 / self.alpha)
-        return self.threshold(t) / self.grid.step + rounding + self._discrete_tails()
+        return self.threshold(t) / self.grid.step + rounding + self.discrete_tails
 
-    def _discrete_tails(self) -> float:
-        """Return what discrete noises add to a threshold, in grid steps: nothing without noise."""
+    @property
+    def discrete_tails(self) -> float:
+        """The number of grid steps that discrete noises add to a threshold: none without noise."""
         return 0.0
 
-    def _prices(self) -> tuple[float, float]:
-        """Return what a sample pays for the tests, and for the total at the end."""
+    @property
+    def prices(self) -> tuple[float, float]:
+        """The price of a sample for all tests, and for the total at the end."""
         return math.inf, math.inf
 
     def _log(self, number: Any) -> Any:
         """Return ln(number/beta), also for a beta so small that the quotient would overflow."""
         return np.log(number) - math.log(self.beta)
 
-    def _next_tests(self) -> tuple[range, Any]:
-        """Return the samples of the next tests, and their limits, cut from a block that is computed once."""
-        start = self.samples - self.samples % _TESTS
-        known, limits = self.__dict__.get("_limits", (-1, None))
-        if known != start:
-            limits = self._limits_of_block(start)
-            self.__dict__["_limits"] = start, limits
-        stop = self.samples + self._at_most(start + _TESTS - self.samples)
-        return range(self.samples + 1, stop + 1), limits[self.samples - start : stop - start]
-
-    def _limits_of_block(self, start: int) -> NDArray[Any]:
-        """Return the limits of the tests after `start` samples, in grid steps, rounded against halting."""
-        times = np.arange(start + 1, start + _TESTS + 1, dtype=np.float64)
-        limits = np.ceil(self.limit_steps(times))
-        if times[-1] * (abs(self.grid.floor) + self.grid.width) >= _EXACT:  # a range far from 0
-            return np.array([int(limit) for limit in limits], dtype=object)
-        return np.minimum(limits, _EXACT).astype(np.int64)
-
     def _plan(self) -> Plan | None:
         if self.finished:
             return None
-        counts, limits = self._next_tests()
-        query = ThresholdQuery(counts, limits, *self._prices(), Measure.DISTANCE)
-        return Plan(self.epoch + 1, {None: counts[-1] - self.samples}, query)
+        start = self.samples - self.samples % _TESTS
+        stop = self.samples + self._at_most(start + _TESTS - self.samples)
+        limits = self._limits_from(start)[self.samples - start : stop - start]
+        query = ThresholdQuery(range(self.samples + 1, stop + 1), limits, *self.prices, Measure.DISTANCE)
+        return self._plan_until(stop, query)
+
+    @cached_property
+    def _blocks_of_limits(self) -> dict[int, NDArray[Any]]:
+        """The last limits that were computed, by what they start from: many plans are cut from one block."""
+        return {}
+
+    def _limits_from(self, start: int) -> NDArray[Any]:
+        """Return the limits of the tests after `start` samples, in grid steps, rounded against halting."""
+        known = self._blocks_of_limits.get(start)
+        if known is not None:
+            return known
+        times = np.arange(start + 1, start + _TESTS + 1, dtype=np.float64)
+        limits: NDArray[Any] = np.ceil(self.limit_steps(times))
+        if times[-1] * (abs(self.grid.floor) + self.grid.width) >= _EXACT:  # a range far from 0
+            limits = np.array([int(limit) for limit in limits], dtype=object)
+        else:
+            limits = np.minimum(limits, _EXACT).astype(np.int64)
+        self._blocks_of_limits.clear()
+        self._blocks_of_limits[start] = limits
+        return limits
 
     def _learn(self, plan: Plan, releases: Sequence[Release]) -> None:
-        if not releases:
-            self.samples += plan.size
-            return
-        tests, *totals = releases
-        self.samples, self.halted = tests.rewards, tests.above
-        if totals:
-            self.estimate = self.grid.mean(totals[0].steps, self.samples)
+        self._learn_tests(plan, releases)

@@ -53,6 +53,7 @@ class SparseVector(Mechanism):
         self._one_sided = query.measure is Measure.ONE_SIDED
         factor = 1 if self._one_sided else 3
         self.scale = 0.0 if noise is None else scale_for(factor * self.width, query.epsilon)
+        self._check_scale(self.width, query.release_epsilon)
         self._sums: dict[Arm, int] = {}  # exact, of each arm in the series
         self._count = 0  # rewards of each arm in the sums
         self._tests = 0
@@ -93,10 +94,16 @@ class SparseVector(Mechanism):
             raise StateError("the plan does not go on where the sparse vector is")
         if query.measure is not Measure.SPREAD and len(plan.pulls) != 1:
             raise ArgumentError(f"the measure {query.measure!r} is of one arm, got a plan of {len(plan.pulls)}")
+        if len(query.limits) != len(query.counts):
+            raise ArgumentError(f"a test has one limit, got {len(query.limits)} for {len(query.counts)} tests")
 
     def _check_one(self, arm: Arm, total: Any, count: int) -> int:
-        """Return the total of one arm before the plan's only test."""
-        return self._check_total(arm, int(total[0]) if isinstance(total, np.ndarray) else total, count * self.width)
+        """Return the total of one arm before the plan's only test, given as an integer or as an array of one."""
+        if isinstance(total, np.ndarray):
+            if total.shape != (1,) or total.dtype.kind not in "iu":
+                raise ArgumentError(f"arm {arm!r} needs one total, as an integer or an array of one")
+            total = int(total[0])
+        return self._check_total(arm, total, count * self.width)
 
     def _check_increments(self, plan: Plan, query: ThresholdQuery, totals: Mapping[Arm, Any]) -> NDArray[Any]:
         """Return the totals of one arm between tests as an array."""
@@ -109,7 +116,7 @@ class SparseVector(Mechanism):
             raise ArgumentError(f"arm {arm!r} needs {counts.size} totals between tests, as an array of integers")
         if increments.min() < 0 or (increments > most).any():
             raise ArgumentError(f"a total of arm {arm!r} between tests is not one of rewards on the grid")
-        return increments
+        return increments.astype(np.int64)
 
     # ------------------------------------------------------------------ tests
 

@@ -90,6 +90,19 @@ class ThresholdQuery(NamedTuple):
         """What may not change within a series."""
         return self.epsilon, self.release_epsilon, self.measure
 
+    def __eq__(self, other: object) -> bool:
+        """Return True if all fields are equal; limits may be arrays."""
+        if not isinstance(other, ThresholdQuery):
+            return NotImplemented
+        same = self.terms == other.terms and self.series == other.series
+        return same and np.array_equal(self.counts, other.counts) and np.array_equal(self.limits, other.limits)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.terms, self.series))
+
     def within(self, phase: int) -> Self:
         """Return the same query in a phase of its own, which ends all earlier ones."""
         return self._replace(series=(phase, *self.series))

@@ -137,6 +137,11 @@ class Stream(Driver):
         return taken + self._collected
 
     @property
+    def ahead(self) -> int:
+        """The number of samples until the next decision; 0 when nothing is left to decide."""
+        return 1 if self._many_tests else self._missing
+
+    @property
     def result(self) -> StoppingResult:
         """The present result."""
         rule: Any = self._algorithm

@@ -50,6 +50,11 @@ class Mechanism(ABC):
     def restore(self, state: dict[str, Any]) -> None:  # noqa: B027  (some mechanisms keep nothing)
         """Go on from a saved state."""
 
+    def _check_scale(self, sensitivity: int, epsilon: float) -> None:
+        """Refuse a price that no noise is large or small enough for, before anything is drawn or changed."""
+        if self.noise is not None:
+            scale_for(sensitivity, epsilon)
+
     def _draw(self, sensitivity: int, epsilon: float, count: int) -> tuple[list[int], float]:
         """Return fresh noise for `count` numbers of a sensitivity, each released at epsilon, and its scale."""
         if self.noise is None:

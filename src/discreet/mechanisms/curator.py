@@ -87,6 +87,8 @@ class Curator(Secret):
             self.end()
             self._count(plan.pulls)
             return ()
+        if not plan.pulls.keys() <= taken.keys():
+            raise ArgumentError(f"pulls must be of the arms {list(taken)!r}, got a plan of {list(plan.pulls)!r}")
         if totals is None:
             raise ArgumentError(f"totals must have each planned arm of {list(plan.pulls)!r}, got None")
         mechanism = self._mechanism
@@ -131,7 +133,7 @@ class Curator(Secret):
         if not self.privacy.promised:
             return
         promised, prices = self.privacy.epsilon, query.prices
-        if not all(price > 0 for price in prices):
+        if not prices or not all(price > 0 for price in prices):
             raise PrivacyError(f"every price must be positive, got {prices!r}")
         if self._adds_up:
             if not isinstance(query, TotalsQuery) or query.held:
@@ -140,7 +142,7 @@ class Curator(Secret):
         elif self.privacy.unit is Unit.ROW:
             prices = prices * len(self._taken)
             promised /= _ROUNDING
-        if math.fsum((*prices, -promised)) > 0:  # rounded once, at the end, so its sign is exact
+        if not math.fsum((*prices, -promised)) <= 0:  # rounded once, at the end, so its sign is exact
             raise PrivacyError(f"a release would cost {math.fsum(prices)!r}, beyond the promised {promised!r}")
 
     # ------------------------------------------------------------------ secrets

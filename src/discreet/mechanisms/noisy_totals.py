@@ -42,8 +42,8 @@ class NoisyTotals(Mechanism):
             return self._answer_parts(plan, query, totals, taken)
         width, pulls = self.width, plan.pulls
         exact = {arm: (self._check_total(arm, totals[arm], count * width), count) for arm, count in pulls.items()}
-        if not query.held <= exact.keys():
-            raise ArgumentError(f"held must be planned arms, got {sorted(map(str, query.held - exact.keys()))}")
+        if len(query.epsilons) != 1 or not query.held <= exact.keys():
+            raise ArgumentError(f"a query of totals has one price, and holds planned arms, got {query!r}")
         (epsilon,) = query.epsilons
         noises, scale = self._draw(width, epsilon, len(exact) - len(query.held))
         if self._held or query.held:
@@ -75,9 +75,14 @@ class NoisyTotals(Mechanism):
     ) -> tuple[Release, ...]:
         """Release a statistic of several parts, each with noise of its own."""
         statistic, width = plan.statistic, self.width
-        parts = list(zip(statistic.parts, statistic.sensitivities(width), query.epsilons, strict=True))
-        if query.held or any(len(totals[arm]) != len(parts) for arm in plan.pulls):
-            raise ArgumentError(f"a total must be the {len(parts)} parts {', '.join(statistic.parts)} of each arm")
+        names, sensitivities, prices = statistic.parts, statistic.sensitivities(width), query.epsilons
+        if len(prices) != len(names) or query.held or self._held:
+            raise ArgumentError(f"a query of {', '.join(names)} has a price for each, and holds no arm, got {query!r}")
+        parts = list(zip(names, sensitivities, prices, strict=True))
+        if any(not isinstance(totals[arm], tuple | list) or len(totals[arm]) != len(parts) for arm in plan.pulls):
+            raise ArgumentError(f"a total must be the {len(parts)} parts {', '.join(names)} of each arm")
+        for _, sensitivity, epsilon in parts:
+            self._check_scale(sensitivity, epsilon)
         exact = {
             arm: [
                 self._check_total(arm, part, largest)

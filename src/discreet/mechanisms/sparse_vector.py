@@ -52,10 +52,8 @@ class SparseVector(Mechanism):
         assert isinstance(query, ThresholdQuery)
         self._one_sided = query.measure is Measure.ONE_SIDED
         factor = 1 if self._one_sided else 3
-        self.scale = 0.0
-        if noise is not None:
-            self.scale = scale_for(factor * self.width, query.epsilon)
-            scale_for(self.width, query.release_epsilon)  # refused before the first test, not after the last
+        self.scale = 0.0 if noise is None else scale_for(factor * self.width, query.epsilon)
+        self._check_scale(self.width, query.release_epsilon)
         self._sums: dict[Arm, int] = {}  # exact, of each arm in the series
         self._count = 0  # rewards of each arm in the sums
         self._tests = 0
@@ -96,23 +94,29 @@ class SparseVector(Mechanism):
             raise StateError("the plan does not go on where the sparse vector is")
         if query.measure is not Measure.SPREAD and len(plan.pulls) != 1:
             raise ArgumentError(f"the measure {query.measure!r} is of one arm, got a plan of {len(plan.pulls)}")
+        if len(query.limits) != len(query.counts):
+            raise ArgumentError(f"a test has one limit, got {len(query.limits)} for {len(query.counts)} tests")
 
     def _check_one(self, arm: Arm, total: Any, count: int) -> int:
-        """Return the total of one arm before the plan's only test."""
-        return self._check_total(arm, int(total[0]) if isinstance(total, np.ndarray) else total, count * self.width)
+        """Return the total of one arm before the plan's only test, given as an integer or as an array of one."""
+        if isinstance(total, np.ndarray):
+            if total.shape != (1,) or total.dtype.kind not in "iu":
+                raise ArgumentError(f"arm {arm!r} needs one total, as an integer or an array of one")
+            total = int(total[0])
+        return self._check_total(arm, total, count * self.width)
 
     def _check_increments(self, plan: Plan, query: ThresholdQuery, totals: Mapping[Arm, Any]) -> NDArray[Any]:
         """Return the totals of one arm between tests as an array."""
         if query.measure is Measure.SPREAD:
             raise ArgumentError("the spread of arms is tested once a plan")
         ((arm, given),) = totals.items()
-        increments, counts = np.asarray(given), np.asarray(query.counts)
+        increments, counts = np.asarray(given), _as_array(query.counts)
         most = np.diff(counts, prepend=self._count) * self.width
         if increments.shape != counts.shape or increments.dtype.kind not in "iu":
             raise ArgumentError(f"arm {arm!r} needs {counts.size} totals between tests, as an array of integers")
         if increments.min() < 0 or (increments > most).any():
             raise ArgumentError(f"a total of arm {arm!r} between tests is not one of rewards on the grid")
-        return increments
+        return increments.astype(np.int64)
 
     # ------------------------------------------------------------------ tests
 
@@ -133,14 +137,15 @@ class SparseVector(Mechanism):
 
     def _test_many(self, query: ThresholdQuery, arm: Arm, increments: NDArray[Any]) -> None:
         """Answer many tests of one arm, whose totals between tests come as an array."""
-        counts = np.asarray(query.counts)
+        counts = _as_array(query.counts)
         if float(counts[-1]) * (abs(self.grid.floor) + self.width) >= _EXACT:
             counts, increments = counts.astype(object), increments.astype(object)
         sums = self._sums.get(arm, 0) + np.cumsum(increments)
         measured = sums + counts * self.grid.floor
         margins = (measured if self._one_sided else np.abs(measured)) - query.limits
-        for start in range(0, margins.size, _BLOCK):
-            block = margins[start : start + _BLOCK]
+        size = margins.size if self.noise is None else _BLOCK
+        for start in range(0, margins.size, size):
+            block = margins[start : start + size]
             noises = self._test_noise(block.size)
             above = np.asarray(self.is_above(block, self._threshold_noise, noises), dtype=bool)
             first = int(above.argmax())
@@ -197,3 +202,8 @@ class SparseVector(Mechanism):
         self._sums = {arm: int(total) for arm, total in state["sums"]}
         self._count, self._tests = int(state["count"]), int(state["tests"])
         self._threshold_noise = int(state["threshold_noise"])
+
+
+def _as_array(counts: range | tuple[int, ...]) -> NDArray[np.int64]:
+    """Return counts as an array; numpy alone would read a range number by number."""
+    return np.arange(counts.start, counts.stop, counts.step) if isinstance(counts, range) else np.array(counts)

@@ -12,6 +12,8 @@ from discreet.core.plans import Arm, CounterQuery, Plan, Query
 from discreet.core.releases import Kind, Release
 from discreet.mechanisms._mechanism import Mechanism
 
+_MOST_SHARES = 2 * 63  # of a hybrid counter with 2^63 items
+
 
 class Node(NamedTuple):
     """A node that an item completes.
@@ -133,6 +135,8 @@ class Trees(Mechanism):
         super().__init__(query, arms, grid, noise)
         assert isinstance(query, CounterQuery)
         horizon = query.horizon
+        for share in (2, _MOST_SHARES) if horizon is None else (horizon.bit_length(),):
+            self._check_scale(share * self.width, query.epsilon)
         self._counters = {arm: HybridCounter() if horizon is None else BinaryTree(horizon) for arm in arms}
 
     def answer(self, plan: Plan, totals: Mapping[Arm, Any], taken: Mapping[Arm, int]) -> tuple[Release, ...]:

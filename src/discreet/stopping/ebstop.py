@@ -83,8 +83,10 @@ class EBStop(StoppingRule):
         lower = np.maximum.accumulate(np.concatenate([[self._lower], size - radius]))[1:]
         upper = np.minimum.accumulate(np.concatenate([[before], size + radius]))[1:]
         done = (1 + self.alpha) * lower >= (1 - self.alpha) * upper
-        self.halted = bool(done.any())
-        last = int(done.argmax()) if self.halted else steps.size - 1
+        last = int(done.argmax())
+        self.halted = bool(done[last])
+        if not self.halted:
+            last = steps.size - 1
         self.samples += last + 1
         self._sum, self._squares = float(sums[last]), float(squares[last])
         self._lower, self._upper = float(lower[last]), float(upper[last])

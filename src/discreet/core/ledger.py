@@ -6,37 +6,37 @@ import math
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, overload
 
 from discreet.core.plans import Arm
 from discreet.core.releases import Kind, Release
 
-_WAITING = 256  # closes that wait to be entered in columns: short runs never pay for it
+_WAITING = 256  # closes that wait to be entered in rows: short runs never pay for it
 _LARGEST = 2**63
+_WIDTH = 6  # numbers in a row
 
 
-class _Columns:
-    """Releases of one number each, in columns of 48 bytes a release. Copies of a ledger share them."""
+class _Rows:
+    """Releases of one number each, in rows of 48 bytes."""
 
     def __init__(self) -> None:
-        self.epoch, self.first, self.last, self.steps = (array("q") for _ in range(4))
-        self.arm, self.kind = array("l"), array("l")
+        self.numbers = array("q")  # of each row: epoch, arm, first, last, kind, steps
         self.kinds: list[tuple[str, float, float, bool]] = []  # kind, scale, epsilon, simulated: few differ
-        self.others: dict[int, Release] = {}  # by position: tests, and numbers that need more than 64 bits
+        self.others: dict[int, Release] = {}  # by row: tests, and numbers that need more than 64 bits
 
-    def cut(self, length: int) -> _Columns:
-        """Return a copy of the first entries."""
-        twin = _Columns()
-        for name in ("epoch", "first", "last", "steps", "arm", "kind"):
-            setattr(twin, name, getattr(self, name)[:length])
+    def cut(self, length: int) -> _Rows:
+        """Return a copy of the first rows."""
+        twin = _Rows()
+        twin.numbers = self.numbers[: length * _WIDTH]
         twin.kinds = list(self.kinds)
-        twin.others = {position: release for position, release in self.others.items() if position < length}
+        twin.others = {index: release for index, release in list(self.others.items()) if index < length}
         return twin
 
 
 class Ledger(Sequence[Release]):
-    """All releases of a run, in order, in columns.
+    """All releases of a run, in order, in 48 bytes each.
 
     The tests of one sparse vector are one entry: the entry of more tests takes the place of the one that it has grown
     from. Samples of an algorithm that is not private are not kept. Epochs without releases are counted.
@@ -47,8 +47,9 @@ class Ledger(Sequence[Release]):
 
     def __init__(self, arms: Sequence[Arm]) -> None:
         self._arms = tuple(arms)
-        self._columns = _Columns()
-        self._length = 0  # entries of the columns that belong to this ledger
+        self._rows = _Rows()
+        self._owns = True  # False while the rows are another ledger's, which may add to them
+        self._length = 0  # rows that belong to this ledger
         self._epochs = 0
         self._tests: Release | None = None  # the last entry, while it is of tests that may grow
         self._waiting: list[Sequence[Release]] = []
@@ -70,24 +71,32 @@ class Ledger(Sequence[Release]):
         return self._epochs
 
     def by_epoch(self) -> Iterator[tuple[Release, ...]]:
-        """Yield the releases of each epoch: none where nothing was released, and last the tests of an open one."""
-        position, length = 0, len(self)
-        epochs = self._columns.epoch
-        for epoch in range(1, self._epochs + 2):
-            start = position
-            while position < self._length and epochs[position] == epoch:
-                position += 1
-            found = tuple(self[start:position])
-            if position == self._length < length and self._tests is not None and self._tests.epoch == epoch:
-                found, position = (*found, self._tests), length
-            if found or epoch <= self._epochs:
-                yield found
+        """Yield the releases of one epoch after another, as an algorithm learns them; none where nothing was released.
+
+        Tests that have not halted are yielded by themselves, before what closed their epoch, if it has closed.
+        """
+        entries = iter(self)
+        entry = next(entries, None)
+        for epoch in range(1, self.epochs + 2):
+            found: list[Release] = []
+            while entry is not None and entry.epoch == epoch:
+                found.append(entry)
+                if entry.kind == Kind.TESTS and not entry.above:
+                    yield tuple(found)
+                    found = []
+                entry = next(entries, None)
+            if epoch <= self._epochs:
+                yield tuple(found)
 
     def copy(self) -> Ledger:
-        """Return an equal ledger that grows apart from this one."""
+        """Return an equal ledger that grows apart from this one. Its rows are copied when it grows."""
         twin = object.__new__(Ledger)
-        twin.__dict__.update({**self.__dict__, "_waiting": list(self._waiting)})
+        twin.__dict__.update({**self.__dict__, "_owns": False, "_waiting": list(self._waiting)})
         return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._settle()
+        return {**self.__dict__, "_rows": self._rows.cut(self._length), "_owns": True}
 
     # ------------------------------------------------------------------ as a sequence
 
@@ -100,17 +109,21 @@ class Ledger(Sequence[Release]):
     @overload
     def __getitem__(self, position: slice) -> list[Release]: ...
     def __getitem__(self, position: Any) -> Any:
-        if isinstance(position, slice):
-            return [self[index] for index in range(*position.indices(len(self)))]
-        index = range(len(self))[position]
+        indices = range(len(self))[position]
+        return [self._entry(index) for index in indices] if isinstance(position, slice) else self._entry(indices)
+
+    def __iter__(self) -> Iterator[Release]:
+        return map(self._entry, range(len(self)))
+
+    def _entry(self, index: int) -> Release:
         if index == self._length and self._tests is not None:
             return self._tests
-        columns = self._columns
-        if index in columns.others:
-            return columns.others[index]
-        kind, scale, epsilon, simulated = columns.kinds[columns.kind[index]]
-        span = self._arms[columns.arm[index]], columns.first[index], columns.last[index]
-        return Release(columns.epoch[index], kind, (span,), columns.steps[index], scale, epsilon, simulated)
+        rows = self._rows
+        if index in rows.others:
+            return rows.others[index]
+        epoch, arm, first, last, number, steps = rows.numbers[index * _WIDTH : (index + 1) * _WIDTH]
+        kind, scale, epsilon, simulated = rows.kinds[number]
+        return Release(epoch, kind, ((self._arms[arm], first, last),), steps, scale, epsilon, simulated)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -134,32 +147,32 @@ class Ledger(Sequence[Release]):
             self._epochs += kind != Kind.TESTS
 
     def _enter(self, release: Release) -> None:
-        if release.kind == Kind.TESTS:
-            if self._tests is not None and _starts(self._tests) != _starts(release):
-                self._add_row(self._tests)
-            self._tests = release
-            return
-        if self._tests is not None:
-            self._add_row(self._tests)
-            self._tests = None
-        self._add_row(release)
+        before = self._tests
+        grown = before is not None and release.kind == Kind.TESTS and _starts(before) == _starts(release)
+        if before is not None and not grown:
+            self._add_row(before)
+        self._tests = release if release.kind == Kind.TESTS else None
+        if self._tests is None:
+            self._add_row(release)
+
+    @cached_property
+    def _index(self) -> dict[Arm, int]:
+        return {arm: index for index, arm in enumerate(self._arms)}
 
     def _add_row(self, release: Release) -> None:
-        columns = self._columns
-        if len(columns.epoch) != self._length:  # a copy has grown beyond this ledger
-            columns = self._columns = columns.cut(self._length)
+        if not self._owns:
+            self._rows, self._owns = self._rows.cut(self._length), True
+        rows = self._rows
         if release.kind == Kind.TESTS or not -_LARGEST <= release.steps < _LARGEST:
-            columns.others[self._length] = release
+            rows.others[self._length] = release
             row = (release.epoch, 0, 0, 0, 0, 0)
         else:
             ((arm, first, last),) = release.spans
             kind = release.kind, release.scale, release.epsilon, release.simulated
-            if kind not in columns.kinds:
-                columns.kinds.append(kind)
-            row = (release.epoch, first, last, release.steps, self._arms.index(arm), columns.kinds.index(kind))
-        targets = columns.epoch, columns.first, columns.last, columns.steps, columns.arm, columns.kind
-        for column, value in zip(targets, row, strict=True):
-            column.append(value)
+            if kind not in rows.kinds:
+                rows.kinds.append(kind)
+            row = (release.epoch, self._index[arm], first, last, rows.kinds.index(kind), release.steps)
+        rows.numbers.extend(row)
         self._length += 1
 
 

@@ -22,13 +22,11 @@ class Node(NamedTuple):
         kind: How it is released.
         size: It covers the last `size` items.
         total: Its exact sum, which is secret.
-        share: It is released at epsilon/share.
     """
 
     kind: Kind
     size: int
     total: int
-    share: int
 
 
 class BinaryTree:
@@ -47,14 +45,15 @@ class BinaryTree:
         self.count = 0
         self._open = [0] * horizon.bit_length()  # by level: 0 where no node is open
 
-    def check_room(self) -> None:
-        """Refuse an item beyond the horizon.
+    def next_share(self) -> int:
+        """Return the number by which epsilon is divided for the node that the next item completes.
 
         Raises:
             FinishedError: It has all of its items.
         """
         if self.count == self.horizon:
             raise FinishedError(f"this counter was made for {self.horizon} items and has them all")
+        return len(self._open)
 
     def add(self, item: int) -> Node:
         """Add an item, and return the node that it completes."""
@@ -63,7 +62,7 @@ class BinaryTree:
         total = item + sum(self._open[:level])
         self._open[:level] = [0] * level
         self._open[level] = total
-        return Node(Kind.NODE, 1 << level, total, len(self._open))
+        return Node(Kind.NODE, 1 << level, total)
 
     def state(self) -> list[int]:
         """Return what `restore` takes."""
@@ -87,8 +86,9 @@ class HybridCounter:
         self._block = 0  # the sum since the last power of two
         self._tree: BinaryTree | None = None
 
-    def check_room(self) -> None:
-        """There is room for every item."""
+    def next_share(self) -> int:
+        """Return the number by which epsilon is divided for the node that the next item completes."""
+        return 2 if self._tree is None or not self.count & (self.count + 1) else 2 * self._tree.next_share()
 
     def add(self, item: int) -> Node:
         """Add an item, and return the node that it completes."""
@@ -96,9 +96,8 @@ class HybridCounter:
         self._block += item
         if self.count & (self.count - 1):
             assert self._tree is not None
-            kind, size, total, share = self._tree.add(item)
-            return Node(kind, size, total, 2 * share)
-        node = Node(Kind.TOTAL, max(1, self.count // 2), self._block, 2)
+            return self._tree.add(item)
+        node = Node(Kind.TOTAL, max(1, self.count // 2), self._block)
         self._block, self._tree = 0, self._new_tree()
         return node
 
@@ -145,20 +144,18 @@ class Trees(Mechanism):
         query, width = plan.query, self.width
         assert isinstance(query, CounterQuery)
         self._check_arms(plan, totals)
-        for arm, count in plan.pulls.items():
-            if count != 1:
-                raise ArgumentError(f"a counter takes one reward of an arm at a time, got a plan of {count}")
-            self._counters[arm].check_room()
+        if set(plan.pulls.values()) != {1}:
+            raise ArgumentError(f"a counter takes one reward of an arm at a time, got a plan of {dict(plan.pulls)!r}")
         items = {arm: self._check_total(arm, totals[arm], width) for arm in plan.pulls}
+        shares = {arm: self._counters[arm].next_share() for arm in plan.pulls}
+        drawn = {arm: self._draw(share * width, query.epsilon, 1) for arm, share in shares.items()}
         released = []
-        for arm, item in items.items():
-            kind, size, total, share = self._counters[arm].add(item)
-            (noise,), scale = self._draw(share * width, query.epsilon, 1)
+        for arm, ((noise,), scale) in drawn.items():
+            kind, size, total = self._counters[arm].add(items[arm])
             last = taken[arm] + 1
             span = (arm, last - size + 1, last)
-            released.append(
-                Release(plan.epoch, kind, (span,), total + noise, scale, query.epsilon / share, self.simulated)
-            )
+            price = query.epsilon / shares[arm]
+            released.append(Release(plan.epoch, kind, (span,), total + noise, scale, price, self.simulated))
         return tuple(released)
 
     def state(self) -> dict[str, Any]:

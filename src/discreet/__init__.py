@@ -2,50 +2,19 @@
 
 Which arm to pull next, and when enough has been seen, under pure differential privacy.
 
-Bandits: `DPSuccessiveElimination`, `DPUCB`, `DPHybridUCB`, `DPBestArm`, their sharper siblings
-`DPSharpElimination` and `DPSharpBestArm`, `DPPersonElimination` and
-`DPSharpPersonElimination`, `GuessAndDouble`, the withdrawn
-`DPSparseVectorElimination` and `ModifiedDPSuccessiveElimination`, and the non-private `UCB`,
-`KLUCB`, `IMED`, `ThompsonSampling` and `SuccessiveElimination`; `Bandit` drives any of them by ask and tell.
-
-Stopping rules: `DPBernstein`, `DPReleasedNAS`, `DPOneSidedNAS`, `DPExponentialNAS`, `DPNAS`, and the non-private
-`NAS`, `EBStop`, `EBGStop`.
+Algorithms are values: bandit policies such as `DPSuccessiveElimination` and `DPChernoffIMED`, and stopping rules such
+as `DPBernstein` and `DPExponentialNAS`. `recommend` names one for a goal. Drivers run them: `Bandit` by ask and tell,
+`Stream` on a stream of samples (`rule.run(stream)` for short), `Totals` by hand. `audit` looks for privacy violations.
 
 A service for teams: `Client` and `AsyncClient` speak to it. They need more packages, and are imported when used.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from discreet import bandits, stopping
 from discreet._version import __version__
-from discreet.audit import Audit, audit
-from discreet.bandits import (
-    DPIMED,
-    DPKLUCB,
-    DPUCB,
-    IMED,
-    KLUCB,
-    UCB,
-    AdaPKLUCB,
-    AdaPUCB,
-    AnytimeLazyUCB,
-    DPBestArm,
-    DPChernoffIMED,
-    DPHybridUCB,
-    DPPairedIMED,
-    DPPersonElimination,
-    DPSharpBestArm,
-    DPSharpElimination,
-    DPSharpPersonElimination,
-    DPSparseVectorElimination,
-    DPSuccessiveElimination,
-    GuessAndDouble,
-    LazyDPTS,
-    ModifiedDPSuccessiveElimination,
-    Plan,
-    Policy,
-    SuccessiveElimination,
-    ThompsonSampling,
-)
+from discreet.bandits import *  # noqa: F403
+from discreet.core.algorithm import Algorithm
 from discreet.core.errors import (
     ArgumentError,
     DiscreetError,
@@ -58,83 +27,34 @@ from discreet.core.errors import (
     WaitingError,
 )
 from discreet.core.grid import Grid
+from discreet.core.ledger import Ledger, spent, spent_by_person
 from discreet.core.noise import SimulatedNoise
-from discreet.core.privacy import Neighbours, Privacy, Release, Unit
+from discreet.core.plans import Plan
+from discreet.core.privacy import Privacy, Unit
 from discreet.core.registry import POLICIES, RULES, make_policy, make_rule, register
-from discreet.drivers.ask_tell import Bandit
-from discreet.drivers.tickets import Ticket, Told
-from discreet.mechanisms import (
-    AboveThreshold,
-    BinaryTreeCounter,
-    HybridCounter,
-    LaplaceMechanism,
-    PrefixSumAboveThreshold,
-)
+from discreet.core.releases import Kind, Release
+from discreet.drivers import Bandit, StoppingResult, Stream, Ticket, Told, Totals
+from discreet.mechanisms import Curator
 from discreet.recommend import Recommendation, recommend
-from discreet.stopping import (
-    DPNAS,
-    NAS,
-    DPBernstein,
-    DPExponentialNAS,
-    DPOneSidedNAS,
-    DPReleasedNAS,
-    EBGStop,
-    EBStop,
-    StoppingResult,
-    StoppingRule,
-)
+from discreet.stopping import *  # noqa: F403
 
 if TYPE_CHECKING:
     from discreet.client import AsyncClient as AsyncClient
     from discreet.client import Client as Client
 
 __all__ = [
-    "DPIMED",
-    "DPKLUCB",
-    "DPNAS",
-    "DPUCB",
-    "IMED",
-    "KLUCB",
-    "NAS",
     "POLICIES",
     "RULES",
-    "UCB",
-    "AboveThreshold",
-    "AdaPKLUCB",
-    "AdaPUCB",
-    "AnytimeLazyUCB",
+    "Algorithm",
     "ArgumentError",
-    "Audit",
     "Bandit",
-    "BinaryTreeCounter",
-    "DPBernstein",
-    "DPBestArm",
-    "DPChernoffIMED",
-    "DPExponentialNAS",
-    "DPHybridUCB",
-    "DPOneSidedNAS",
-    "DPPairedIMED",
-    "DPPersonElimination",
-    "DPReleasedNAS",
-    "DPSharpBestArm",
-    "DPSharpElimination",
-    "DPSharpPersonElimination",
-    "DPSparseVectorElimination",
-    "DPSuccessiveElimination",
+    "Curator",
     "DiscreetError",
-    "EBGStop",
-    "EBStop",
     "FinishedError",
     "Grid",
-    "GuessAndDouble",
-    "HybridCounter",
-    "LaplaceMechanism",
-    "LazyDPTS",
-    "ModifiedDPSuccessiveElimination",
-    "Neighbours",
+    "Kind",
+    "Ledger",
     "Plan",
-    "Policy",
-    "PrefixSumAboveThreshold",
     "Privacy",
     "PrivacyError",
     "Recommendation",
@@ -143,26 +63,28 @@ __all__ = [
     "SimulatedNoise",
     "StateError",
     "StoppingResult",
-    "StoppingRule",
-    "SuccessiveElimination",
-    "ThompsonSampling",
+    "Stream",
     "Ticket",
     "TicketError",
     "Told",
+    "Totals",
     "Unit",
     "UnreachableError",
     "WaitingError",
     "__version__",
-    "audit",
     "make_policy",
     "make_rule",
     "recommend",
     "register",
+    "spent",
+    "spent_by_person",
 ]
+__all__ += bandits.__all__
+__all__ += stopping.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """The clients, whose packages the core does without."""
+    """Import the clients, whose packages the core does without, when they are used."""
     if name not in ("AsyncClient", "Client"):
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     try:

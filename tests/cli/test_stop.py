@@ -1,20 +1,16 @@
 """`discreet stop`: a mean with its promise from a file or a pipe, and never a row more or less than the rule took."""
 
-import io
 import json
-import os
 import shlex
 import shutil
 import subprocess
 import sys
-from types import SimpleNamespace
+from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import discreet
-from discreet.cli import main, streams
 from tests._tools import examples
 
 UNIT = ["--low", "0", "--high", "1"]
@@ -25,99 +21,19 @@ COMMAND = [sys.executable, "-m", "discreet", "stop"]
 
 
 @pytest.fixture
-def run(capsys):
-    """Runs the command in this process: exit code, stdout and stderr."""
-
-    def run(*arguments):
-        code = main(["stop", *map(str, arguments)])
-        out, err = capsys.readouterr()
-        assert "Traceback" not in out + err
-        return code, out, err
-
-    return run
+def run(run):
+    """Runs this command, also for the fixtures `data` and `refused`."""
+    return partial(run, "stop")
 
 
 @pytest.fixture
-def samples(run):
-    """How many samples NAS took; it must have halted."""
-
-    def samples(*arguments):
-        code, out, err = run(*arguments, *NAS, "--json")
-        assert (code, err) == (0, "")
-        return json.loads(out)["samples"]
-
-    return samples
-
-
-@pytest.fixture
-def refused(run):
-    """The message on stderr for what is not accepted."""
-
-    def refused(*arguments, code=2):
-        found, out, err = run(*arguments)
-        assert (found, out) == (code, "")
-        assert err.startswith("error: ")
-        return err
-
-    return refused
-
-
-@pytest.fixture
-def file(tmp_path):
-    """Writes a file."""
-
-    def file(text, name="data.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return file
-
-
-@pytest.fixture
-def table(tmp_path):
-    """Writes a Parquet file."""
-
-    def table(name="data.parquet", **columns):
-        pd.DataFrame(columns).to_parquet(tmp_path / name)
-        return tmp_path / name
-
-    return table
-
-
-class Source(io.RawIOBase):
-    """Standard input that gives these pieces, one a read, and counts the bytes."""
-
-    def __init__(self, pieces):
-        self.pieces, self.given = iter(pieces), 0
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        piece = next(self.pieces, b"")
-        if piece is KeyboardInterrupt:
-            raise piece
-        buffer[: len(piece)] = piece
-        self.given += len(piece)
-        return len(piece)
-
-
-@pytest.fixture
-def standard_input(monkeypatch):
-    def standard_input(*pieces):
-        source = Source(pieces)
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(source)))
-        return source
-
-    return standard_input
+def samples(data):
+    """The number of samples that NAS took; it must have halted."""
+    return lambda *arguments: data(*arguments, *NAS)["samples"]
 
 
 def ones(count):
     return "1\n" * count
-
-
-# ---------------------------------------------------------------------- what it says
 
 
 def test_a_mean_with_its_promise(run, file):
@@ -162,6 +78,26 @@ def test_json(run, file):
         "reason": "the rule halted", "simulated": False, "epsilon_spent": 1.0, "clip": False, "next_decision": None,
     }  # fmt: skip
     assert json.loads(run(path, *NAS, "--json")[1])["epsilon"] is None
+
+
+def test_json_says_what_was_spent_and_when_it_decides_next(file, run):
+    code, out, _ = run(file("1\n0\n1\n"), *PRIVATE, "--json")
+    found = json.loads(out)
+    assert code == 3
+    assert (found["epsilon"], found["epsilon_spent"], found["next_decision"], found["clip"]) == (1.0, 0.5, 4, False)
+
+
+def test_the_default_rule_follows_the_variance_and_spends_epsilon_once(file, run):
+    clicks = "".join(f"{int(x)}\n" for x in np.random.default_rng(1).random(50_000) < 0.03)
+    code, out, _ = run(file(clicks), "--epsilon", "1", *ROUGH, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["rule"], found["epsilon_spent"]) == ("dp-bernstein", pytest.approx(1.0))
+    assert found["estimate"] == pytest.approx(0.03, rel=0.5)
+    code, out, _ = run(file("1\n0\n1\n"), "--epsilon", "1", *ROUGH, "--json")
+    found = json.loads(out)
+    ends = discreet.DPBernstein(epsilon=1, alpha=0.5, beta=1e-6, low=0, high=1)._ends
+    assert (code, found["epsilon_spent"], found["next_decision"]) == (3, 0.0, ends[1])
 
 
 def test_the_noise_is_real(run, file):
@@ -214,9 +150,6 @@ def test_clip(run, refused, file):
     assert "must hold a finite number, or true or false, got 'inf'" in refused(file("inf\n"), *PRIVATE, "--clip")
 
 
-# ---------------------------------------------------------------------- what is not accepted
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -249,71 +182,11 @@ def test_bad_sources(refused, tmp_path, monkeypatch, run):
     assert "Missing argument 'FILE'" in run(*PRIVATE)[2]
 
 
-# ---------------------------------------------------------------------- text
-
-
-@pytest.mark.parametrize(
-    ("text", "column"),
-    [
-        (ones(ENOUGH), None),
-        (ones(ENOUGH)[:-1], None),  # no end of the last line
-        ("clicked\n" + ones(ENOUGH), None),
-        ("clicked\n" + ones(ENOUGH), "clicked"),
-        ("\ufeff1\n" + ones(ENOUGH - 1), None),
-        ("\ufeffclicked\r\n" + "1\r\n" * ENOUGH, "clicked"),
-        ('"clicked, once"\n' + '"1"\n' * ENOUGH, "clicked, once"),
-        (" id , clicked \n" + " 0 ,  1 \n" * ENOUGH, "clicked"),
-        ('id,"note",clicked\n' + 'x,"a, ""b""\nc",  "1.0"\n' * ENOUGH, "clicked"),
-        ("True\n" + "TRUE\ntrue\n" * ENOUGH, None),
-        ("0,1\n" + "0,1\n" * ENOUGH, "1"),  # a heading may be a number, for those who say so
-    ],
-)
-def test_columns_of_text(samples, file, text, column):
-    assert samples(file(text), *(["--column", column] if column else [])) == ENOUGH
-
-
-def test_false_is_zero(run, file):
-    _, out, _ = run(file("no\n" + "false\n1\n" * 9000), *NAS)
-    assert float(out.split()[1]) == pytest.approx(0.5, abs=0.01)
-
-
-@pytest.mark.parametrize(
-    ("text", "column", "message"),
-    [
-        ("a,b\n1,1\n", None, "--column must name one of the 2 columns of {path}: 'a', 'b'"),
-        ("a,b\n1,1\n", "c", "--column must name one column of {path}, got 'c'; it has 'a', 'b'"),
-        ("a,b,a\n1,1,1\n", "a", "got 'a'; it has more than one"),
-        ("\n1\n", "a", "got 'a'; it has none"),
-        ("1\n\n1\n", None, "line 2 of {path} must hold a finite number, or true or false, got ''; give it a value"),
-        ("\n1\n", None, "line 1 of {path} must hold a finite number, or true or false, got ''"),
-        ("NA\n1\n", None, "line 1 of {path} must hold a finite number, or true or false, got 'NA'"),
-        ("nan\n1\n", None, "line 1 of {path} must hold a finite number, or true or false, got 'nan'"),
-        ("a\nx y\n1\n", None, "line 2 of {path} must hold a finite number, or true or false, got 'x y'"),
-        ("a\n1\n-inf\n", None, "line 3 of {path} must hold a finite number, or true or false, got '-inf'"),
-        ("a\n1e999\n", None, "line 2 of {path} must hold a finite number, or true or false, got '1e999'"),
-        ('a,b\n1,"x\ny"\n,z\n', "a", "line 4 of {path} must hold a finite number, or true or false, got ''"),
-        ("a\n1\n1.5\n", None, "line 3 of {path} must lie in [0, 1], got '1.5'; declare a range that holds whatever"),
-        ("a\n0,5\n", None, "line 2 of {path} must have as many cells as the first line, 1, got 2"),
-        ("a,b\n1\n", "a", "line 2 of {path} must have as many cells as the first line, 2, got 1"),
-        (b"a\n1\n\xff\n", None, "line 3 of {path} must be text in UTF-8"),
-        (b"1\r1\r1\r", None, "line 1 of {path} must be a row of CSV: new-line character seen"),
-        ('a\n"' + "1\n" * 100_000, None, "of {path} must be a row of CSV: field larger than field limit"),
-        (b"\0" * (1 << 21), None, "{path} must be a table of text or a Parquet file, got a line without an end"),
-    ],
-)  # fmt: skip
-def test_bad_text_is_refused_with_its_line(refused, file, text, column, message):
-    path = file(text)
-    assert message.format(path=repr(str(path))) in refused(path, *NAS, *(["--column", column] if column else []))
-
-
 def test_what_was_spent_before_a_bad_cell_is_said(refused, file):
     assert refused(file("0\n" * 5 + "x\n"), *PRIVATE).endswith(
         "quotes the data, and is not private. The tests so far have spent epsilon = 0.5 on these people all the same.\n"
     )
     assert refused(file("0\nx\n"), *PRIVATE).endswith("and is not private.\n")
-
-
-# ---------------------------------------------------------------------- no more is read than needed
 
 
 @pytest.mark.parametrize("bad", [b"x\n", b"\n1\n", b"1.5\n", b"1,1\n", b"\xff\n", b'"'])
@@ -329,29 +202,11 @@ def test_a_file_is_not_read_to_its_end(samples, standard_input):
     assert source.given == 2000 * -(-ENOUGH // 1000)
 
 
-def test_arrays_stay_small(file):
-    path = file(ones(200_000))
-    sizes = [array.size for array in streams.read_numbers(str(path))]
-    assert sum(sizes) == 200_000
-    assert max(sizes) <= streams.BLOCK / 2
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_the_cuts_of_a_pipe_do_not_matter(standard_input, size):
-    text = ('note,value\n"é\n""x""",0.25\r\n' + "y,0.5\n" * 300).encode()
-    standard_input(*(text[start : start + size] for start in range(0, len(text), size)))
-    numbers = np.concatenate(list(streams.read_numbers("-", "value")))
-    assert numbers.tolist() == [0.25, *[0.5] * 300]
-
-
 def test_an_interrupt_says_what_was_spent(run, standard_input):
     standard_input(b"0\n0\n0\n", KeyboardInterrupt)
     code, out, err = run("-", *PRIVATE)
     assert (code, out) == (130, "")
     assert err.startswith("interrupted; no mean after 3 samples. The tests so far have spent epsilon = 0.5 on these ")
-
-
-# ---------------------------------------------------------------------- pipes
 
 
 def test_a_pipe():
@@ -363,7 +218,7 @@ def test_a_pipe():
 
 
 @pytest.mark.parametrize(
-    ("rule", "count"), [(NAS, ENOUGH), (["--epsilon", "1", *ROUGH], 4096)], ids=["nas", "dp-exp-nas"]
+    ("rule", "count"), [(NAS, ENOUGH), (["--epsilon", "1", *ROUGH], 4096)], ids=["nas", "dp-bernstein"]
 )
 def test_a_slow_pipe_is_not_waited_for(rule, count):
     """The command ends with the row that the rule needs, while the pipe is still open."""
@@ -388,59 +243,10 @@ def test_a_writer_that_we_leave_is_not_our_trouble():
     assert done.stderr == ""
 
 
-# ---------------------------------------------------------------------- Parquet
-
-
-@pytest.mark.parametrize("kind", ["bool", "int8", "uint64", "float32", "float64"])
-def test_types_of_parquet(samples, table, kind):
-    assert samples(table(clicked=np.ones(9000, dtype=kind))) == ENOUGH
-    assert samples(table("two.pq", note=["x"] * 9000, clicked=np.ones(9000, dtype=kind)), "--column", "clicked")
-
-
-def test_parquet_is_known_by_its_first_bytes(samples, refused, table, monkeypatch):
-    path = table("data", a=np.ones(9000))
-    assert samples(path) == ENOUGH
-    with path.open("rb") as file:
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=file))
-        assert samples("-") == ENOUGH
-    ours, theirs = os.pipe()
-    os.write(theirs, b"PAR1....")
-    with open(ours, "rb") as pipe:
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=pipe))
-        assert "a Parquet file must be given by its name, got it through a pipe" in refused("-", *NAS)
-    os.close(theirs)
-
-
-def test_bad_parquet_is_refused_with_its_row(samples, refused, table, file):
-    for bad, message in (
-        (None, "must hold a finite number, or true or false, got "),
-        (np.inf, "must hold a finite number, or true or false, got inf"),
-        (1.5, "must lie in [0, 1], got 1.5"),
-    ):
-        column = [1.0] * ENOUGH + [bad]
-        assert samples(table(a=column)) == ENOUGH
-        assert f"row {ENOUGH} of '{table(a=column[1:])}' {message}" in refused(table(a=column[1:]), *NAS)
-    assert "row 9001 of" in refused(table(a=[0.0] * 9000 + [2.0]), *NAS)
-    assert "row 2 of" in refused(table(a=[True, None]), *NAS)
-    assert "--column must name one of the 2 columns of" in refused(table(a=[1], b=[1]), *NAS)
-    assert "got 'c'; it has 'a', 'b'" in refused(table(a=[1], b=[1]), *NAS, "--column", "c")
-    assert "column 'a' of" in refused(table(a=["1"]), *NAS)
-    assert "must be a Parquet file" in refused(file("a\n1\n", "text.parquet"), *NAS)
-
-
-def test_a_short_parquet_is_not_enough(run, table):
-    code, _, err = run(table(a=np.zeros(10_000)), *NAS)
-    assert code == 3
-    assert "10,000 samples read" in err
-
-
 def test_parquet_without_pyarrow(refused, table, monkeypatch):
     path = table(a=[1.0])
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert refused(path, *NAS, code=1) == "error: pyarrow is not installed: pip install 'discreet[lab]'\n"
-
-
-# ---------------------------------------------------------------------- help
 
 
 def test_help_says_what_one_must_know(run):
@@ -452,53 +258,6 @@ def test_help_says_what_one_must_know(run):
     assert "discreet stop" in out.split("Examples:")[1]
 
 
-def test_rules_complete():
-    line = "discreet stop --rule dp-"
-    asked = {"_DISCREET_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": "3"}
-    done = subprocess.run(
-        COMMAND[:-1], env={**os.environ, **asked}, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert sorted(done.stdout.split()) == sorted(name for name in discreet.RULES if name.startswith("dp-"))
-
-
-def test_blank_lines_may_end_a_file_and_nothing_may_follow_them(file, run, samples):
-    assert samples(file("1\n" * ENOUGH + "\n\n")) == ENOUGH
-    code, _, err = run(file("1\n0\n\n\n"), *NAS)
-    assert code == 3
-    assert "2 samples read" in err
-
-
-def test_what_looks_like_data_is_not_taken_as_a_heading_silently(file, run):
-    path = file("O.5\n" + "1\n" * ENOUGH)
-    code, _, err = run(path, *NAS)
-    assert code == 0
-    assert "hint: 'O.5', the first line" in err
-    code, _, err = run(path, *NAS, "--no-header")
-    assert code == 2
-    assert "line 1" in err
-    assert "not private" in err
-
-
-def test_a_file_with_other_separators_is_recognised(file, refused):
-    assert "separate its columns by commas" in refused(file("id;clicked\n1;0\n"), *NAS)
-    assert "must be separated by commas" in refused(file("id;clicked\n1;0\n"), *NAS, "--column", "clicked")
-
-
-def test_the_default_rule_follows_the_variance_and_spends_epsilon_once(file, run):
-    clicks = "".join(f"{int(x)}\n" for x in np.random.default_rng(1).random(50_000) < 0.03)
-    code, out, _ = run(file(clicks), "--epsilon", "1", *ROUGH, "--json")
-    found = json.loads(out)
-    assert code == 0
-    assert (found["rule"], found["epsilon_spent"]) == ("dp-bernstein", pytest.approx(1.0))
-    assert found["estimate"] == pytest.approx(0.03, rel=0.5)
-    code, out, _ = run(file("1\n0\n1\n"), "--epsilon", "1", *ROUGH, "--json")
-    found = json.loads(out)
-    ends = discreet.DPBernstein(epsilon=1, alpha=0.5, beta=1e-6, low=0, high=1)._ends
-    assert (code, found["epsilon_spent"], found["next_decision"]) == (3, 0.0, ends[1])
-
-
-def test_json_says_what_was_spent_and_when_it_decides_next(file, run):
-    code, out, _ = run(file("1\n0\n1\n"), *PRIVATE, "--json")
-    found = json.loads(out)
-    assert code == 3
-    assert (found["epsilon"], found["epsilon_spent"], found["next_decision"], found["clip"]) == (1.0, 0.5, 4, False)
+def test_rules_complete(completions):
+    private = [name for name in discreet.RULES if name.startswith("dp-")]
+    assert sorted(completions("discreet stop --rule dp-")) == sorted(private)

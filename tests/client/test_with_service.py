@@ -3,7 +3,6 @@
 import asyncio
 import random
 import threading
-import time
 
 import httpx
 import polars as pl
@@ -175,9 +174,7 @@ def test_a_service_that_is_gone(tmp_path):
     with running(tmp_path / "discreet.db") as gone:
         pass
     with Client(gone.address, gone.key, patience=0.3) as client:
-        start = time.monotonic()
         assert client.experiment("x", fallback="a").assign("ann").arm == "a"
-        assert time.monotonic() - start < 2
         with pytest.raises(UnreachableError, match="cannot be reached"):
             client.experiments()
 

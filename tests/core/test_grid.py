@@ -23,9 +23,9 @@ def test_encoding_is_exact_rounding_within_the_width(bounds, share):
     low, high = bounds
     reward = min(max(low + share * (high - low), low), high)
     grid = Grid(low, high)
-    units = grid.encode(reward)
-    assert 0 <= units <= grid.width
-    stored = (units + grid.floor) * Fraction(grid.step)
+    steps = grid.encode(reward)
+    assert 0 <= steps <= grid.width
+    stored = (steps + grid.floor) * Fraction(grid.step)
     assert abs(stored - Fraction(reward)) <= Fraction(grid.step) / 2
 
 
@@ -67,12 +67,12 @@ def test_rewards_out_of_range_are_refused_or_clipped(bad, width):
     assert grid.encode(bad, clip=True) == grid.total([bad], clip=True) == (width if bad > 0 else 0)
 
 
-def test_a_sum_of_clicks_becomes_units(width):
-    assert Grid(0, 1).units(650, 1882) == 650 * width
-    assert Grid(-1, 1).units(np.float64(-3), 5) == Grid(-1, 1).total([-1, -1, -1, 0, 0])
+def test_a_sum_of_clicks_becomes_steps(width):
+    assert Grid(0, 1).steps_of(650, 1882) == 650 * width
+    assert Grid(-1, 1).steps_of(np.float64(-3), 5) == Grid(-1, 1).total([-1, -1, -1, 0, 0])
     for total, count in ((0.1, 10), (11, 10), (-1, 10), (math.nan, 10), (1, 0), ("1", 3)):
         with pytest.raises(ArgumentError, match=r"total|count"):
-            Grid(0, 1).units(total, count)
+            Grid(0, 1).steps_of(total, count)
 
 
 def test_masked_arrays_are_refused():
@@ -113,8 +113,8 @@ def test_impossible_ranges_are_refused(low, high):
 
 
 @given(st.floats(1e-3, 1e3), st.integers(1, 10**9), st.integers(-(10**12), 10**12))
-def test_the_mean_of_a_total_is_the_correctly_scaled_quotient(radius, count, units):
+def test_the_mean_of_a_total_is_the_correctly_scaled_quotient(radius, count, steps):
     grid = Grid(-radius, radius)
-    assume(abs(units) < count * grid.width)
-    exact = Fraction(units + count * grid.floor, count) * Fraction(grid.step)
-    assert grid.mean(units, count) == pytest.approx(float(exact), rel=1e-12)
+    assume(abs(steps) < count * grid.width)
+    exact = Fraction(steps + count * grid.floor, count) * Fraction(grid.step)
+    assert grid.mean(steps, count) == pytest.approx(float(exact), rel=1e-12)

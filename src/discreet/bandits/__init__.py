@@ -1,6 +1,6 @@
-"""The bandits: one file each, behind one interface."""
+"""Bandit policies, one file each. What several of them share is in modules with a leading underscore."""
 
-from discreet.bandits._policy import Plan, Policy
+from discreet.bandits._policy import Policy
 from discreet.bandits.adap_klucb import AdaPKLUCB
 from discreet.bandits.adap_ucb import AdaPUCB
 from discreet.bandits.dp_best_arm import DPBestArm
@@ -8,15 +8,13 @@ from discreet.bandits.dp_chernoff_imed import DPChernoffIMED
 from discreet.bandits.dp_hybrid_ucb import DPHybridUCB
 from discreet.bandits.dp_imed import DPIMED
 from discreet.bandits.dp_klucb import DPKLUCB
+from discreet.bandits.dp_modified_elimination import ModifiedDPSuccessiveElimination
 from discreet.bandits.dp_paired_imed import DPPairedIMED
 from discreet.bandits.dp_person_elimination import DPPersonElimination
 from discreet.bandits.dp_sharp_best_arm import DPSharpBestArm
 from discreet.bandits.dp_sharp_elimination import DPSharpElimination
 from discreet.bandits.dp_sharp_person_elimination import DPSharpPersonElimination
-from discreet.bandits.dp_sparse_vector_elimination import (
-    DPSparseVectorElimination,
-    ModifiedDPSuccessiveElimination,
-)
+from discreet.bandits.dp_sparse_vector_elimination import DPSparseVectorElimination
 from discreet.bandits.dp_successive_elimination import DPSuccessiveElimination
 from discreet.bandits.dp_ucb import DPUCB
 from discreet.bandits.guess_and_double import GuessAndDouble
@@ -51,7 +49,6 @@ __all__ = [
     "GuessAndDouble",
     "LazyDPTS",
     "ModifiedDPSuccessiveElimination",
-    "Plan",
     "Policy",
     "SuccessiveElimination",
     "ThompsonSampling",

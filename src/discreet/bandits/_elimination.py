@@ -1,36 +1,51 @@
-"""What all elimination policies share: a set of viable arms that shrinks, and a horizon that may cut an epoch."""
+"""The base class of elimination policies: viable arms that shrink, and a horizon that may cut an epoch short."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from discreet.bandits._policy import Policy, cut_short
-from discreet.core import checks
+from discreet.bandits._policy import Policy
 from discreet.core.errors import ArgumentError
-from discreet.core.privacy import Arm
+from discreet.core.options import Count, Probability
+from discreet.core.plans import Arm, Plan, Query, TotalsQuery
+from discreet.core.releases import Release
+
+PERSON_REASON = (
+    "a person has one reward in an epoch at most, which enters one noisy total: basic composition over epochs, "
+    "whose epsilons add up to less than the whole"
+)
+"""Why eliminations whose epochs spend less and less of epsilon are private for a person."""
 
 
-class EliminationPolicy(Policy):
-    """Pulls all viable arms equally; drops those that fall behind; then pulls the last one.
+@dataclass(kw_only=True)
+class Elimination(Policy):
+    """Pulls all viable arms equally, drops those that fall behind, and then pulls the last one.
 
-    A subclass says in `_rounds` how many more rounds (pulls of each viable arm) it needs before it can
-    decide, in `_draw_ahead` which noise it will need for that, and in `_close` what it decides.
+    A subclass writes `rounds`, `_decide` and its formulas. An epoch that the horizon cuts short releases nothing.
     """
 
-    max_pulls: int | None = None
+    beta: Probability | None = None
+    max_pulls: Count | None = field(init=False, default=None, repr=False)
     """Where a search without a horizon gives up, rather than begin an epoch that goes beyond."""
+    _viable: list[int] = field(init=False, repr=False, default_factory=list)
+    _leader: int | None = field(init=False, repr=False, default=None)
 
-    def __init__(self, arms: Iterable[Arm], *, low: float = 0.0, high: float = 1.0, horizon: int | None = None) -> None:
-        super().__init__(arms, low=low, high=high, horizon=horizon)
+    def _start(self) -> None:
+        super()._start()
+        if self.beta is None and self.horizon is None:
+            raise ArgumentError("give a horizon (then beta is 1/horizon), or beta; got neither")
+        if self.max_pulls is not None and self.max_pulls < len(self.arms):
+            raise ArgumentError(f"max_pulls must allow one pull of each arm, got {self.max_pulls}")
         self._viable = list(range(len(self.arms)))
-        self._leader: int | None = None
 
     @property
     def viable(self) -> tuple[Arm, ...]:
-        """The arms that are still in the race."""
-        return tuple(self.arms[number] for number in self._viable)
+        """The arms that may still be the best one."""
+        return tuple(self.arms[index] for index in self._viable)
 
     @property
     def settled(self) -> bool:
@@ -39,48 +54,45 @@ class EliminationPolicy(Policy):
 
     @property
     def best_arm(self) -> Arm:
-        """The last viable arm, or while there are several the one with the best latest release."""
+        """The last viable arm, or while there are several the one of the best latest release."""
         return None if self._leader is None else self.arms[self._leader]
 
+    @cached_property
+    def failure(self) -> float:
+        """The probability of failure: beta as given, or the paper's 1/T."""
+        return self.beta if self.beta is not None else 1 / (self.horizon or 1)
+
     @abstractmethod
-    def _rounds(self) -> int:
-        """How many rounds the coming epoch needs."""
+    def rounds(self, epoch: int, viable: int) -> int:
+        """Return the number of pulls of each viable arm in an epoch.
 
-    def _draw_ahead(self) -> None:
-        """Draw the noise of the epoch that begins, before its rewards are known."""
+        Args:
+            epoch: The epoch's number, from 1.
+            viable: The number of viable arms.
+        """
 
-    def _plan(self) -> tuple[dict[int, int], bool]:
-        remaining = self.remaining
-        if self.settled:
-            # Line "pull the arm in S in all remaining rounds"; without a horizon there is nothing to add.
-            return ({self._viable[0]: remaining} if remaining else {}), False
-        rounds, size = self._rounds(), len(self._viable)
-        if self.max_pulls is not None and self.time + rounds * size > self.max_pulls:
-            return {}, False
-        if remaining is None or rounds * size <= remaining:
-            self._draw_ahead()
-            return dict.fromkeys(self._viable, rounds), True
-        # The horizon cuts this epoch short: its pulls are made in turn, and nothing is released.
-        return cut_short(dict.fromkeys(self._viable, rounds), remaining), False
+    def _query(self) -> Query:
+        return TotalsQuery((self.epoch_epsilon(self.epoch + 1),))
 
-    def _drop(self, scores: dict[int, int], threshold: float) -> None:
-        """Remove every arm whose score is more than `threshold` below the best one (strictly)."""
+    def _plan(self) -> Plan | None:
+        viable = self._viable
+        if len(viable) == 1:  # "pull the arm in S in all remaining rounds"; without a horizon nothing is left to find
+            return self._plan_for({viable[0]: self.remaining or 0}, None)
+        rounds = self.rounds(self.epoch + 1, len(viable))
+        if self.max_pulls is not None and self.time + rounds * len(viable) > self.max_pulls:
+            return None
+        return self._plan_for(dict.fromkeys(viable, rounds), self._query())
+
+    def _scores(self, releases: Sequence[Release]) -> dict[int, int]:
+        """Return the released totals by arm index."""
+        return {self._index[release.arm]: release.steps for release in releases}
+
+    def _keep(self, scores: Mapping[int, int], stays: Callable[[int, int], bool]) -> None:
+        """Keep the arms for which `stays(lead, score)` is true; the lead is that of the best arm over this one."""
         best = max(scores.values())
         self._leader = max(scores, key=scores.__getitem__)
-        self._viable = [number for number in self._viable if best - scores[number] <= threshold]
+        self._viable = [index for index in self._viable if stays(best - scores[index], scores[index])]
 
-    def _progress(self) -> dict[str, Any]:
-        return {"viable": list(self._viable), "leader": self._leader}
-
-    def _restore(self, progress: dict[str, Any]) -> None:
-        self._viable = [int(number) for number in progress["viable"]]
-        self._leader = progress["leader"]
-
-
-def confidence(beta: float | None, horizon: int | None) -> float:
-    """The probability of failure: as given, or the paper's 1/T."""
-    if beta is not None:
-        return checks.fraction("beta", beta)
-    if horizon is None:
-        raise ArgumentError("give a horizon (then beta is 1/horizon), or beta; got neither")
-    return 1 / horizon
+    def _log(self, number: float) -> float:
+        """Return ln(number/beta), also for a beta so small that the quotient would overflow."""
+        return math.log(number) - math.log(self.failure)

@@ -1,79 +1,77 @@
-"""A private index policy for traffic that drifts: arms are compared only with what was shown at the same time."""
+"""A private index policy for rewards that drift: arms are compared only with what was shown at the same time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import permutations
-from typing import Any
 
 from discreet.bandits._batched import BatchedPolicy
-from discreet.core.noise import Noise
-from discreet.core.privacy import Arm
+from discreet.core.options import Real
+from discreet.core.plans import Arm, Plan
+from discreet.core.registry import register
+from discreet.core.releases import Release
 from discreet.core.tails import paired_exponent
 
-_ENOUGH = 1.0  # evidence to change the leader: with none, many close arms would take turns at leading
+ENOUGH = 1.0
+"""The evidence that changes the leader: with none, many close arms would take turns at leading."""
 
 
+@register
+@dataclass(kw_only=True)
 class DPPairedIMED(BatchedPolicy):
     """Explores by epochs in which the leader and one other arm take turns, and compares them by these epochs alone.
 
     A batch of one arm confounds the arm with the time: if rewards rise on Monday, the arm that was pulled then looks
     better. Here the first epoch has all arms in turn, and every later one that learns has the leader and a challenger
     in turn, equally often. With n such pairs in m epochs and the released difference D of their totals, exp(-E) bounds
-    the chance of D if the challenger is at least as good as the leader at all times, however both drift
+    the probability of D if the challenger is at least as good as the leader at all times, however both drift
     (`paired_exponent`). The challenger with the smallest E + ln n is tried next, if that is below ln N for the N pulls
     of the leader; else the leader is pulled alone, and those rewards need not even be collected. The leader changes
     when there is some evidence (E > 1) that a challenger is better, and not at every chance lead.
 
-    Private because each reward enters the total of one arm in one epoch, which is released once. The exponent is
-    Hoeffding's for differences, so its regret is larger than that of `DPChernoffIMED` where nothing drifts: some 3
-    times for means around 1/2, and far more for rare rewards, whose small variance it does not use.
+    Private because each reward enters the total of one arm in one epoch, which is released once.
 
-    Parameters: `epsilon`; `horizon`, if there is one: it ends the run and sets the default first batch of
-    2 ln(T)/epsilon pulls of each arm; `ratio` of batches; `first_batch`.
+    The exponent is Hoeffding's for differences, so its regret is larger than that of `DPChernoffIMED` where nothing
+    drifts: some 3 times for means around 1/2, and far more for rare rewards, whose small variance it does not use.
 
-    >>> from discreet import SimulatedNoise
-    >>> policy = DPPairedIMED(["A", "B", "C"], epsilon=1.0, horizon=10_000, noise=SimulatedNoise(seed=1))
+    Args:
+        arms: The names of the arms.
+        epsilon: The largest privacy loss of one reward, above 0.
+        horizon: The number of pulls in all, if there is an end. It also sets the default first batch.
+        ratio: The factor by which pairs grow with an epoch.
+        first_batch: The first epoch's pulls of each arm, by default ceil(2 ln(T)/epsilon), in all at most a fifth of
+            the horizon.
+        low: The least reward. The index is that of rewards rescaled to [0, 1].
+        high: The largest reward.
+
+    >>> from discreet import SimulatedNoise, Totals
+    >>> policy = DPPairedIMED(["A", "B", "C"], epsilon=1.0, horizon=10_000)
     >>> policy.plan().pulls
     {'A': 19, 'B': 19, 'C': 19}
-    >>> _ = policy.close({arm: wins * policy.grid.width for arm, wins in zip("ABC", (4, 14, 12))})
-    >>> policy.best_arm, policy.plan().pulls
+    >>> epochs = Totals(policy, noise=SimulatedNoise(seed=1))
+    >>> _ = epochs.close({arm: wins * policy.grid.width for arm, wins in zip("ABC", (4, 14, 12))})
+    >>> epochs.algorithm.best_arm, epochs.plan().pulls
     ('B', {'B': 10})
     """
 
     key = "dp-paired-imed"
-    open_book = False  # it plans epochs in the middle of which nothing is learned
+    kernel = "paired"
 
-    def __init__(
-        self,
-        arms: Iterable[Arm],
-        *,
-        epsilon: float,
-        horizon: int | None = None,
-        ratio: float = 1.5,
-        first_batch: int | None = None,
-        low: float = 0.0,
-        high: float = 1.0,
-        noise: Noise | None = None,
-    ) -> None:
-        super().__init__(
-            arms,
-            epsilon=epsilon,
-            horizon=horizon,
-            ratio=ratio,
-            first_batch=first_batch,
-            low=low,
-            high=high,
-            noise=noise,
-        )
+    ratio: Real = 1.5
+    _leader: int = field(init=False, repr=False, default=0)
+    _lead: list[list[int]] = field(init=False, repr=False, default_factory=list)  # of one arm over another, in steps
+    _pairs: list[list[int]] = field(init=False, repr=False, default_factory=list)  # pulls of each in shared epochs
+    _shared: list[list[int]] = field(init=False, repr=False, default_factory=list)  # epochs that both were in
+
+    def _start(self) -> None:
+        super()._start()
         size = len(self.arms)
-        self._leader = 0
-        self._lead = [[0] * size for _ in range(size)]  # by how much one arm is ahead of another, in shared epochs
-        self._pairs = [[0] * size for _ in range(size)]  # pulls of each in shared epochs
-        self._shared = [[0] * size for _ in range(size)]  # shared epochs
+        self._lead, self._pairs, self._shared = ([[0] * size for _ in range(size)] for _ in range(3))
 
-    def _default_batch(self) -> int:
+    def default_batch(self) -> int:
+        """Return the first epoch's pulls of each arm, if `first_batch` is not given."""
         return self.cautious_batch()
 
     @property
@@ -82,57 +80,43 @@ class DPPairedIMED(BatchedPolicy):
         return self.arms[self._leader] if self._batches[0] else None
 
     def evidence(self, one: int, other: int) -> float:
-        """E: how unlikely one arm's lead over another is if the other is as good."""
+        """Return E: Chernoff's exponent of one arm's lead over another that is as good.
+
+        Args:
+            one: The index of the arm that leads.
+            other: The index of the arm behind.
+        """
         lead = self._lead[one][other] / self.grid.width
         return paired_exponent(lead, self._pairs[one][other], 2 * self._shared[one][other], self.epsilon)
 
-    def index(self, number: int, at: int) -> float:
-        """How much speaks against a challenger: evidence that it is worse than the leader, `at`, and pairs."""
-        return self.evidence(at, number) + math.log(self._pairs[at][number])
+    def choose(self, time: int) -> int:
+        """Return the index of the challenger whose epoch begins at a time step, or that of the leader."""
+        leader = self._leader
+        costs = {
+            arm: self.evidence(leader, arm) + math.log(self._pairs[leader][arm])
+            for arm in range(len(self.arms))
+            if arm != leader
+        }
+        challenger = min(costs, key=costs.__getitem__)
+        return challenger if costs[challenger] < math.log(self.pulls[leader]) else leader
 
-    def _choose(self) -> int:
-        against = {n: self.index(n, self._leader) for n in range(len(self.arms)) if n != self._leader}
-        challenger = min(against, key=against.__getitem__)
-        return challenger if against[challenger] < math.log(self._pulls[self._leader]) else self._leader
+    def _next_plan(self) -> Plan | None:
+        leader, arm = self._leader, self.choose(self.time + 1)
+        if arm == leader:  # there is nothing to compare with
+            return self._plan_for({arm: self.batch_size(self.pulls[arm])}, None)
+        return self._plan_for(dict.fromkeys((leader, arm), self.batch_size(self._pairs[leader][arm])), self._query)
 
-    def _next_pulls(self) -> dict[int, int]:
-        number = self._choose()
-        if number == self._leader:
-            return {number: self.batch_size(self._pulls[number])}
-        return dict.fromkeys((self._leader, number), self.batch_size(self._pairs[self._leader][number]))
-
-    def _plan(self) -> tuple[dict[int, int], bool]:
-        pulls, learns = super()._plan()
-        alone = len(pulls) == 1 and self._leader in pulls  # nothing to compare with
-        return pulls, learns and not alone
-
-    def _close(self, totals: dict[int, int]) -> None:
+    def _decide(self, releases: Sequence[Release]) -> None:
         first = not self._batches[0]
-        before = {number: self._totals[number] for number in totals}
-        super()._close(totals)
-        released = {number: self._totals[number] - before[number] for number in totals}
-        for one, other in permutations(totals, 2):
-            self._lead[one][other] += released[one] - released[other]
-            self._pairs[one][other] += self._pulls[one] - self._seen[one]
+        super()._decide(releases)
+        released = {self._index[release.arm]: release for release in releases}
+        for one, other in permutations(released, 2):
+            self._lead[one][other] += released[one].steps - released[other].steps
+            self._pairs[one][other] += released[one].rewards
             self._shared[one][other] += 1
         if first:
-            self._leader = max(totals, key=released.__getitem__)
+            self._leader = max(released, key=lambda arm: released[arm].steps)
             return
-        for challenger in totals:
-            if self.evidence(challenger, self._leader) > _ENOUGH:
+        for challenger in released:
+            if self.evidence(challenger, self._leader) > ENOUGH:
                 self._leader = challenger
-
-    def _progress(self) -> dict[str, Any]:
-        return {
-            **super()._progress(),
-            "leader": self._leader,
-            "lead": [list(row) for row in self._lead],
-            "pairs": [list(row) for row in self._pairs],
-            "shared": [list(row) for row in self._shared],
-        }
-
-    def _restore(self, progress: dict[str, Any]) -> None:
-        super()._restore(progress)
-        self._leader = int(progress["leader"])
-        for name in ("lead", "pairs", "shared"):
-            setattr(self, f"_{name}", [[int(value) for value in row] for row in progress[name]])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from discreet.bandits.dp_sharp_elimination import DPSharpElimination
-from discreet.core import checks
-from discreet.core.noise import Noise
-from discreet.core.privacy import Arm
-from discreet.theory.sharp_elimination import GROWTH, WINDOW
+from discreet.core.options import Count, Probability
+from discreet.core.registry import register
 
 
+@register
+@dataclass(kw_only=True)
 class DPSharpBestArm(DPSharpElimination):
     """Finds the arm with the highest mean: wrong with probability at most `beta`, epsilon-private, in few pulls.
 
@@ -20,32 +20,30 @@ class DPSharpBestArm(DPSharpElimination):
 
     Private for the same reason as DP Successive Elimination.
 
-    >>> from discreet import SimulatedNoise
-    >>> search = DPSharpBestArm(["A", "B"], epsilon=1.0, beta=0.05, noise=SimulatedNoise(seed=1))
-    >>> while (plan := search.plan()):
+    Args:
+        arms: The names of the arms.
+        epsilon: The largest privacy loss of one reward, above 0.
+        beta: The probability of failure.
+        max_pulls: The largest number of pulls in all: no epoch that goes beyond it is begun.
+        growth: The factor by which an arm's pulls grow with an epoch, above 1.
+        window: The number of totals of an arm that are tested together.
+        low: The least reward. Gaps and formulas are those of rewards rescaled to [0, 1].
+        high: The largest reward.
+
+    >>> from discreet import SimulatedNoise, Totals
+    >>> epochs = Totals(DPSharpBestArm(["A", "B"], epsilon=1.0, beta=0.05), noise=SimulatedNoise(seed=1))
+    >>> width = epochs.algorithm.grid.width
+    >>> while (plan := epochs.plan()):
     ...     means = {"A": 0.5, "B": 0.6}
-    ...     totals = {arm: int(means[arm] * n * search.grid.width) for arm, n in plan.pulls.items()}
-    ...     _ = search.close(totals)
-    >>> search.settled, search.best_arm, search.time
+    ...     _ = epochs.close({arm: int(means[arm] * n * width) for arm, n in plan.pulls.items()})
+    >>> found = epochs.algorithm
+    >>> found.settled, found.best_arm, found.time
     (True, 'B', 2672)
     """
 
     key = "dp-bai-sharp"
+    kernel = "sharp_elimination"
 
-    def __init__(
-        self,
-        arms: Iterable[Arm],
-        *,
-        epsilon: float,
-        beta: float,
-        max_pulls: int | None = None,
-        growth: float = GROWTH,
-        window: int = WINDOW,
-        low: float = 0.0,
-        high: float = 1.0,
-        noise: Noise | None = None,
-    ) -> None:
-        super().__init__(
-            arms, epsilon=epsilon, beta=beta, growth=growth, window=window, low=low, high=high, noise=noise
-        )
-        self.max_pulls = None if max_pulls is None else checks.whole("max_pulls", max_pulls, at_least=len(self.arms))
+    horizon: None = field(init=False, repr=False, default=None)
+    beta: Probability = field()
+    max_pulls: Count | None = None

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from discreet.bandits._noisy_elimination import NoisyElimination
-from discreet.core import checks
+from discreet.bandits._elimination import Elimination
 from discreet.core.errors import ArgumentError
-from discreet.core.noise import Noise
-from discreet.core.privacy import Arm
+from discreet.core.options import Count, Positive, Real
+from discreet.core.registry import register
+from discreet.core.releases import Release
 from discreet.core.tails import clearly_behind
 from discreet.theory.sharp_elimination import GROWTH, WINDOW, SharpSchedule
 
 
-class DPSharpElimination(NoisyElimination):
+@register
+@dataclass(kw_only=True)
+class DPSharpElimination(Elimination):
     """DP Successive Elimination that throws little away: it takes a fraction of its pulls for the same promise.
 
     Epochs grow by the factor `growth`, and each viable arm's total of an epoch is released once with noise of scale
@@ -26,88 +29,79 @@ class DPSharpElimination(NoisyElimination):
     A best arm stays, and every arm is gone after `schedule.pulls_for(gap)` pulls, with probability 1 - beta over all
     epochs, for independent rewards in [0, 1]: docs/proofs/sharp-elimination.md.
 
-    Private because each reward enters one total of one epoch: epochs and arms compose in parallel, and the tests
-    see only what was released. The lengths of epochs are fixed in advance. An epoch that the horizon cuts short
-    releases nothing.
+    Private because each reward enters one total of one epoch: epochs and arms compose in parallel, and the tests see
+    only what was released. The lengths of epochs are fixed in advance. An epoch that the horizon cuts short releases
+    nothing.
 
-    Parameters: `epsilon` > 0; `horizon` T, the number of pulls in all; `beta`, the probability of failure, by default
-    1/T. Without a horizon give `beta`. Rewards in `[low, high]` are rescaled to [0, 1], where gaps live.
+    Args:
+        arms: The names of the arms.
+        epsilon: The largest privacy loss of one reward, above 0.
+        horizon: The number of pulls in all, T. Without one, give `beta`: it ends when one arm is left.
+        beta: The probability of failure, by default 1/T.
+        growth: The factor by which an arm's pulls grow with an epoch, above 1.
+        window: The number of totals of an arm that are tested together.
+        low: The least reward. Gaps and formulas are those of rewards rescaled to [0, 1].
+        high: The largest reward.
 
-    >>> from discreet import SimulatedNoise
-    >>> policy = DPSharpElimination(["A", "B"], epsilon=1.0, horizon=10_000, noise=SimulatedNoise(seed=1))
+    >>> from discreet import SimulatedNoise, Totals
+    >>> policy = DPSharpElimination(["A", "B"], epsilon=1.0, horizon=10_000)
     >>> policy.plan().pulls
     {'A': 65, 'B': 65}
-    >>> policy.close({"A": policy.grid.width * 10, "B": policy.grid.width * 50})[1].mean
-    0.8462924663837139
-    >>> policy.best_arm, policy.plan().pulls
+    >>> epochs = Totals(policy, noise=SimulatedNoise(seed=1))
+    >>> released = epochs.close({"A": policy.grid.width * 10, "B": policy.grid.width * 50})
+    >>> round(policy.grid.mean(released[1].steps, 65), 4)
+    0.8463
+    >>> epochs.algorithm.best_arm, epochs.plan().pulls
     ('B', {'B': 9870})
     """
 
     key = "dp-se-sharp"
-    open_book = True
-    privacy_reason = (
+    reason = (
         "each reward enters the noisy total of one arm in one epoch: parallel composition of Laplace mechanisms, and "
         "the tests follow from what they released"
     )
+    kernel = "sharp_elimination"
 
-    schedule_kind: ClassVar[type[SharpSchedule]] = SharpSchedule
+    epsilon: Positive
+    growth: Real = GROWTH
+    window: Count = WINDOW
+    _recent: list[list[int]] = field(init=False, repr=False, default_factory=list)  # the last released totals
 
-    def __init__(
-        self,
-        arms: Iterable[Arm],
-        *,
-        epsilon: float,
-        horizon: int | None = None,
-        beta: float | None = None,
-        growth: float = GROWTH,
-        window: int = WINDOW,
-        low: float = 0.0,
-        high: float = 1.0,
-        noise: Noise | None = None,
-    ) -> None:
-        super().__init__(arms, epsilon=epsilon, horizon=horizon, beta=beta, low=low, high=high, noise=noise)
-        self.growth = checks.real("growth", growth)
+    def _start(self) -> None:
+        super()._start()
         if not 1 < self.growth <= 100:
-            raise ArgumentError(f"growth must be above 1, since epochs must grow, and at most 100, got {growth!r}")
-        self.window = checks.whole("window", window)
-        self.schedule = self.schedule_kind(len(self.arms), self.epsilon, self.beta, self.growth, self.window)
-        self._recent: list[list[int]] = [[] for _ in self.arms]  # the last released totals, in grid units
+            raise ArgumentError(f"growth must be above 1, since epochs must grow, and at most 100, got {self.growth!r}")
+        self._recent = [[] for _ in self.arms]
 
-    # ------------------------------------------------------------------ the test
+    @cached_property
+    def schedule(self) -> SharpSchedule:
+        """The ends of epochs, and the levels of their tests."""
+        return SharpSchedule(len(self.arms), self.epsilon, self.failure, self.growth, self.window)
+
+    def rounds(self, epoch: int, viable: int) -> int:
+        """Return the pulls of each viable arm in an epoch. The schedule does not depend on the number of viable arms.
+
+        Args:
+            epoch: The epoch's number k, from 1.
+            viable: The number of viable arms.
+        """
+        return self.schedule.pulls_by(epoch) - self.schedule.pulls_by(epoch - 1)
 
     def is_behind(self, epoch: int, lead: float, total: float) -> bool:
-        """Whether an arm goes after epoch k, by the best arm's lead over it and its total in the window."""
+        """Return True if an arm goes after an epoch.
+
+        Args:
+            epoch: The epoch's number k, from 1.
+            lead: The lead of the best arm's total over this one's, in the window.
+            total: The arm's total in the window.
+        """
         to = self.schedule
         pulls, noises, epsilon = to.tested(epoch), to.noises(epoch), self.epoch_epsilon(epoch)
         return clearly_behind(lead, total, pulls, noises, epsilon, to.level(epoch), to.doubt(epoch))
 
-    # ------------------------------------------------------------------ the epochs
-
-    def epoch_length(self, epoch: int) -> int:
-        """The pulls of each viable arm in epoch k."""
-        return self.schedule.pulls_by(epoch) - self.schedule.pulls_by(epoch - 1)
-
-    def _rounds(self) -> int:
-        return self.epoch_length(self.epoch + 1)
-
-    def _close(self, totals: dict[int, int]) -> None:
-        for number, units in self._release(totals, self.epoch_length(self.epoch)).items():
-            self._recent[number] = [*self._recent[number], units][-self.window :]
-        self._judge({number: sum(self._recent[number]) for number in self._viable})
-
-    def _judge(self, totals: dict[int, int]) -> None:
-        """Keep the arms that are not clearly behind the best one."""
-        width, best = self.grid.width, max(totals.values())
-        self._leader = max(totals, key=totals.__getitem__)
-        self._viable = [
-            number
-            for number, total in totals.items()
-            if not self.is_behind(self.epoch, (best - total) / width, total / width)
-        ]
-
-    def _progress(self) -> dict[str, Any]:
-        return {**super()._progress(), "recent": [list(units) for units in self._recent]}
-
-    def _restore(self, progress: dict[str, Any]) -> None:
-        super()._restore(progress)
-        self._recent = [[int(units) for units in of_arm] for of_arm in progress["recent"]]
+    def _decide(self, releases: Sequence[Release]) -> None:
+        for arm, steps in self._scores(releases).items():
+            self._recent[arm] = [*self._recent[arm], steps][-self.window :]
+        width, epoch = self.grid.width, self.epoch
+        totals = {arm: sum(self._recent[arm]) for arm in self._viable}
+        self._keep(totals, lambda lead, total: not self.is_behind(epoch, lead / width, total / width))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from discreet.bandits._person_level import PersonLevel
+from discreet.bandits._elimination import PERSON_REASON
 from discreet.bandits.dp_sharp_elimination import DPSharpElimination
-from discreet.core.noise import Noise
-from discreet.core.privacy import Arm
+from discreet.core.options import Real
+from discreet.core.privacy import Unit
+from discreet.core.registry import register
 from discreet.theory.person_level import PERSON_GROWTH, THIRD, PersonSchedule, epoch_epsilon
 
 
-class DPSharpPersonElimination(PersonLevel, DPSharpElimination):
+@register
+@dataclass(kw_only=True)
+class DPSharpPersonElimination(DPSharpElimination):
     """The elimination with sharp constants, with a third of what is left of epsilon in each epoch.
 
-    A person may take part in every epoch, with at most one reward in each. All of her rewards together are then
-    covered by epsilon, and any single one by epsilon/3.
+    A person may take part in every epoch, with at most one reward in each. All of their rewards together are then
+    covered by epsilon, and any single one by epsilon/3. `DPPersonElimination` says why that is private.
 
     A test looks at the totals of the last epoch alone: a window over several epochs would add up rewards of the same
     people, which need not be independent. So epochs grow fourfold, by default. The noise grows by 3/2 from one epoch to
@@ -25,46 +29,38 @@ class DPSharpPersonElimination(PersonLevel, DPSharpElimination):
     epochs, for rewards that are independent: docs/proofs/person-level.md, which also says what is left of this when a
     person's rewards of different epochs are not.
 
-    Parameters: as for `DPSharpElimination`. Without a horizon it is a search for the best arm.
+    Args:
+        arms: The names of the arms.
+        epsilon: The largest privacy loss of one person, above 0.
+        horizon: The number of pulls in all, T. Without one, give `beta`: it ends when one arm is left.
+        beta: The probability of failure, by default 1/T.
+        growth: The factor by which an arm's pulls grow with an epoch, above 1.
+        low: The least reward. Gaps and formulas are those of rewards rescaled to [0, 1].
+        high: The largest reward.
 
-    >>> from discreet import SimulatedNoise
-    >>> from discreet.core.privacy import spent_by_person
-    >>> search = DPSharpPersonElimination(["A", "B"], epsilon=1.0, beta=0.05, noise=SimulatedNoise(seed=1))
-    >>> while (plan := search.plan()):
+    >>> from discreet import SimulatedNoise, Totals, spent_by_person
+    >>> epochs = Totals(DPSharpPersonElimination(["A", "B"], epsilon=1.0, beta=0.05), noise=SimulatedNoise(seed=1))
+    >>> width = epochs.algorithm.grid.width
+    >>> while (plan := epochs.plan()):
     ...     means = {"A": 0.5, "B": 0.6}
-    ...     totals = {arm: int(means[arm] * n * search.grid.width) for arm, n in plan.pulls.items()}
-    ...     _ = search.close(totals)
-    >>> search.settled, search.best_arm, search.time, round(spent_by_person(search.ledger), 4)
+    ...     _ = epochs.close({arm: int(means[arm] * n * width) for arm, n in plan.pulls.items()})
+    >>> found = epochs.algorithm
+    >>> found.settled, found.best_arm, found.time, round(spent_by_person(found.ledger), 4)
     (True, 'B', 6670, 0.7037)
     """
 
     key = "dp-se-sharp-person"
-    schedule_kind = PersonSchedule
+    reason = PERSON_REASON
+    unit = Unit.PERSON
 
-    def __init__(
-        self,
-        arms: Iterable[Arm],
-        *,
-        epsilon: float,
-        horizon: int | None = None,
-        beta: float | None = None,
-        growth: float = PERSON_GROWTH,
-        low: float = 0.0,
-        high: float = 1.0,
-        noise: Noise | None = None,
-    ) -> None:
-        super().__init__(
-            arms,
-            epsilon=epsilon,
-            horizon=horizon,
-            beta=beta,
-            growth=growth,
-            window=1,
-            low=low,
-            high=high,
-            noise=noise,
-        )
+    growth: Real = PERSON_GROWTH
+    window: int = field(init=False, repr=False, default=1)
+
+    @cached_property
+    def schedule(self) -> PersonSchedule:
+        """The ends of epochs, and the levels of their tests."""
+        return PersonSchedule(len(self.arms), self.epsilon, self.failure, self.growth, self.window)
 
     def epoch_epsilon(self, epoch: int) -> float:
-        """A third of what the epochs before have left."""
+        """Return a third of what the epochs before have left."""
         return epoch_epsilon(self.epsilon, epoch, THIRD)

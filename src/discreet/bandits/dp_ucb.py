@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated
 
-from discreet.bandits._counted import CountedPolicy
-from discreet.core import checks
-from discreet.core.errors import ArgumentError
-from discreet.core.noise import Noise
-from discreet.core.privacy import Arm, Neighbours, Privacy, Unit
-from discreet.mechanisms.binary_tree import BinaryTreeCounter
+from discreet.bandits._counter_policy import CounterPolicy
+from discreet.core.options import Count, NotNegative, OneOf, Probability
+from discreet.core.plans import CounterQuery, Query
+from discreet.core.privacy import Privacy, Unit
+from discreet.core.registry import register
 
-PRESETS = ("event-level", "mishra-thakurta-2015", "thesis")
+_ROW, _THESIS = "mishra-thakurta-2015", "thesis"
+PRESETS = ("event-level", _ROW, _THESIS)
+"""The forms of DP-UCB."""
 
 
-class DPUCB(CountedPolicy):
+@register
+@dataclass(kw_only=True)
+class DPUCB(CounterPolicy):
     """Pulls the arm with the highest noisy mean + exploration + relaxation / n.
 
-    Each arm has a binary-tree counter over T leaves; the mean is its noisy total over the n pulls.
-    Presets (K arms, horizon T, `gamma` = 1/T unless given):
+    Each arm has a binary tree over T leaves. The mean is its noisy total over the n pulls. Presets (K arms, horizon T,
+    `gamma` = 1/T unless given):
 
     ====================== ============ ======================= ====================================
     preset                 trees at     exploration             relaxation
@@ -29,68 +34,81 @@ class DPUCB(CountedPolicy):
     "thesis"               epsilon      sqrt(2 ln(2/gamma) / n) sqrt(8) ln(T)^1.5 ln(2/gamma) / epsilon
     ====================== ============ ======================= ====================================
 
-    The default fits the paper's claims and its words (tree nodes of noise log2(T)/epsilon). Mishra and
-    Thakurta hide the whole row of potential rewards of a step, hence K trees at epsilon/K each; when only
-    the observed reward is to be hidden, one tree is touched and epsilon suffices, without their leading K.
-    The third is the index in A. Azize's thesis. `relaxation` overrides the preset's constant: privacy does
-    not depend on it, but a small one lets early noise lock the policy on to a wrong arm for ever.
+    The default fits the paper's claims and its words (tree nodes of noise log2(T)/epsilon). Mishra and Thakurta hide
+    the whole row of potential rewards of a step, hence K trees at epsilon/K each. If only the observed reward is to be
+    hidden, one tree is touched and epsilon suffices, without their leading K. The third is the index in A. Azize's
+    thesis.
 
-    Private because a reward enters the tree of its own arm only, and that tree is private by itself.
+    Private because a reward enters the tree of its own arm only, in at most one node of each level, and the nodes'
+    shares of epsilon add up to epsilon. With "mishra-thakurta-2015" a row enters K trees, at epsilon/K each.
 
-    >>> from discreet import SimulatedNoise
-    >>> policy = DPUCB(["A", "B"], epsilon=1.0, horizon=1000, noise=SimulatedNoise(seed=1))
-    >>> round(policy.relaxation, 1)
+    Args:
+        arms: The names of the arms.
+        epsilon: The largest privacy loss of one reward (or row), above 0.
+        horizon: The number of pulls in all, T.
+        preset: The form, as in the table.
+        gamma: The probability of failure in the formulas, by default 1/T.
+        relaxation: Replaces the preset's constant. Privacy does not depend on it, but with a small one early noise may
+            make the policy pull a wrong arm for ever.
+        low: The least reward. The index is that of rewards rescaled to [0, 1].
+        high: The largest reward.
+
+    >>> policy = DPUCB(["A", "B"], epsilon=1.0, horizon=1000)
+    >>> round(policy.effective_relaxation, 1)
     784.5
     >>> policy.plan().pulls
     {'A': 1}
     """
 
     key = "dp-ucb"
-    privacy_reason = "a reward touches one tree, in at most one node of each level"
+    reason = "a reward touches one tree, in at most one node of each level"
+    kernel = "dp_ucb"
 
-    def __init__(
-        self,
-        arms: Iterable[Arm],
-        *,
-        epsilon: float,
-        horizon: int,
-        preset: str = "event-level",
-        gamma: float | None = None,
-        relaxation: float | None = None,
-        low: float = 0.0,
-        high: float = 1.0,
-        noise: Noise | None = None,
-    ) -> None:
-        super().__init__(arms, low=low, high=high, horizon=checks.whole("horizon", horizon))
-        assert self.horizon is not None
-        self.epsilon = checks.positive("epsilon", epsilon)
-        self.preset = checks.choice("preset", preset, PRESETS)
-        self.gamma = 1 / self.horizon if gamma is None else checks.fraction("gamma", gamma)
-        self.relaxation = self._preset_relaxation() if relaxation is None else checks.real("relaxation", relaxation)
-        if self.relaxation < 0:
-            raise ArgumentError(f"relaxation must not be negative, got {relaxation!r}")
-        per_tree = self.epsilon / len(self.arms) if preset == "mishra-thakurta-2015" else self.epsilon
-        self._counters = [BinaryTreeCounter(self.horizon, self.grid.width, per_tree, noise) for _ in self.arms]
-        self.noise = self._counters[0].noise
-
-    def index(self, number: int, time: int) -> float:
-        """Noisy mean, exploration and relaxation."""
-        pulls = self._pulls[number]
-        log = math.log(2 / self.gamma) if self.preset == "thesis" else math.log(time)
-        return self.mean(number) + math.sqrt(2 * log / pulls) + self.relaxation / pulls
-
-    def _preset_relaxation(self) -> float:
-        arms, horizon, gamma = len(self.arms), self.horizon or 1, self.gamma
-        log = math.log(horizon)
-        if self.preset == "thesis":
-            return math.sqrt(8 * log**3) * math.log(2 / gamma) / self.epsilon
-        one_tree = log**2 * math.log(arms * horizon * log / gamma) / self.epsilon
-        return arms * one_tree if self.preset == "mishra-thakurta-2015" else one_tree
+    horizon: Count = field()
+    preset: Annotated[str, OneOf(PRESETS)] = PRESETS[0]
+    gamma: Probability | None = None
+    relaxation: NotNegative | None = None
 
     @property
     def privacy(self) -> Privacy:
-        """Pure epsilon, for one reward or (Mishra and Thakurta) for a step's whole row of potential rewards."""
-        if self.preset != "mishra-thakurta-2015":
+        """The promise: for one reward, or (Mishra and Thakurta) for a time step's row of potential rewards."""
+        if self.preset != _ROW:
             return super().privacy
-        reason = "a row of K rewards touches K trees at epsilon/K each"
-        return Privacy(self.epsilon, Unit.REWARD, Neighbours.ONE_ROW, reason, self.simulated)
+        return Privacy(self.epsilon, Unit.ROW, "a row of K rewards touches K trees at epsilon/K each")
+
+    @cached_property
+    def tree_epsilon(self) -> float:
+        """The epsilon of each tree."""
+        return self.epsilon / len(self.arms) if self.preset == _ROW else self.epsilon
+
+    @cached_property
+    def effective_gamma(self) -> float:
+        """`gamma` as given, or 1/T."""
+        return 1 / self.horizon if self.gamma is None else self.gamma
+
+    @cached_property
+    def effective_relaxation(self) -> float:
+        """`relaxation` as given, or the preset's."""
+        if self.relaxation is not None:
+            return self.relaxation
+        arms, horizon, gamma = len(self.arms), self.horizon, self.effective_gamma
+        log = math.log(horizon)
+        if self.preset == _THESIS:
+            return math.sqrt(8 * log**3) * math.log(2 / gamma) / self.epsilon
+        one_tree = log**2 * math.log(arms * horizon * log / gamma) / self.epsilon
+        return arms * one_tree if self.preset == _ROW else one_tree
+
+    def index(self, arm: int, time: int) -> float:
+        """Return noisy mean, exploration and relaxation, added up.
+
+        Args:
+            arm: The arm's index in `arms`.
+            time: The time step, from 1.
+        """
+        pulls = self.pulls[arm]
+        log = math.log(2 / self.effective_gamma) if self.preset == _THESIS else math.log(time)
+        return self.mean(arm) + math.sqrt(2 * log / pulls) + self.effective_relaxation / pulls
+
+    @cached_property
+    def _query(self) -> Query:
+        return CounterQuery(self.tree_epsilon, self.horizon)

@@ -1,24 +1,33 @@
-"""IMED (Honda and Takemura 2015): the arm with the least evidence against it, the non-private ancestor of DP-IMED."""
+"""IMED (Honda and Takemura 2015): the arm with the least evidence against it; DP-IMED without privacy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from dataclasses import dataclass
 
-from discreet.bandits._plain import PlainPolicy
+from discreet.bandits._step_wise import StepWisePolicy
 from discreet.core.divergences import kl
-from discreet.core.privacy import Arm
+from discreet.core.registry import register
 
 
-class IMED(PlainPolicy):
+@register
+@dataclass(kw_only=True)
+class IMED(StepWisePolicy):
     """Pulls the arm with the smallest n kl(mean, best mean) + ln n, n being its pulls so far.
 
     For Bernoulli rewards the regret grows as slowly as Lai and Robbins allow: the sum over worse arms of
-    gap ln(T)/kl(mean, best mean). The paper's divergence for other rewards in [0, 1] looks at their whole law, and is
-    at least that of coins with the same means, which is used here for them too: it is simpler, and explores more.
+    gap ln(T)/kl(mean, best mean). The paper's divergence for other rewards in [0, 1] depends on their whole
+    distribution. It is at least that of Bernoulli variables with the same means, which is used here for them too: it is
+    simpler, and explores more.
 
-    Each arm is pulled once first. Among equal indices the first arm is taken. The step number is in no formula, so
-    there is nothing to know about the horizon. Not private: means are exact.
+    Among equal indices the first arm is taken. The time step is in no formula, so there is nothing to know about the
+    horizon. Not private: means are exact.
+
+    Args:
+        arms: The names of the arms.
+        horizon: The number of pulls in all, if there is an end.
+        low: The least reward. The index is that of rewards rescaled to [0, 1].
+        high: The largest reward.
 
     >>> from discreet import Bandit
     >>> bandit = Bandit(IMED(["A", "B"]))
@@ -30,17 +39,19 @@ class IMED(PlainPolicy):
     """
 
     key = "imed"
+    kernel = "imed"
 
-    def __init__(self, arms: Iterable[Arm], *, horizon: int | None = None, low: float = 0.0, high: float = 1.0) -> None:
-        super().__init__(arms, horizon=horizon, low=low, high=high)
+    def evidence(self, arm: int, best: float) -> float:
+        """Return the evidence that an arm is worse than the best mean.
 
-    def index(self, number: int, best: float) -> float:
-        """How much speaks against an arm: evidence that it is worse than the best mean, and pulls."""
-        pulls = self._pulls[number]
-        return pulls * kl(self.mean(number), best) + math.log(pulls)
+        Args:
+            arm: The arm's index in `arms`.
+            best: The highest mean of an arm.
+        """
+        return self.pulls[arm] * kl(self.mean(arm), best)
 
-    def _choose(self) -> int:
-        if self.time < len(self.arms):
-            return self.time
-        best = max(map(self.mean, range(len(self.arms))))
-        return min(range(len(self.arms)), key=lambda number: self.index(number, best))
+    def choose(self, time: int) -> int:
+        """Return the index of the arm to pull at a time step: of the least evidence plus ln n."""
+        arms = range(len(self.arms))
+        best = max(map(self.mean, arms))
+        return min(arms, key=lambda arm: self.evidence(arm, best) + math.log(self.pulls[arm]))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable
-from functools import partial
+from dataclasses import dataclass
 
 from discreet.bandits._lazy import LazyPolicy
-from discreet.core.noise import Noise
-from discreet.core.privacy import Arm
+from discreet.core.registry import register
 
 
+@register
+@dataclass(kw_only=True)
 class AnytimeLazyUCB(LazyPolicy):
     """Pulls the arm with the highest mean + sqrt(3 ln(t)/n) + 3 ln(t)/(epsilon n), by its last block of n rewards.
 
@@ -21,60 +21,63 @@ class AnytimeLazyUCB(LazyPolicy):
     text could not be read, and its constants may differ.
 
     Between two releases an index grows with ln(t) alone, and faster for smaller n. So the lead passes to arms with
-    fewer rewards, at most once to each, and the step at which it does is found by bisection.
+    fewer rewards, at most once to each, and the step at which it does is found by bisection. Among equal indices the
+    first arm leads.
 
-    Parameters: `epsilon`; `horizon`, if there is one (it only ends the run). Among equal indices the first arm leads.
+    Private because each reward enters the total of one block, which is released once.
 
-    >>> from discreet import SimulatedNoise
-    >>> policy = AnytimeLazyUCB(["A", "B"], epsilon=10.0, noise=SimulatedNoise(seed=1))
+    Args:
+        arms: The names of the arms.
+        epsilon: The largest privacy loss of one reward, above 0.
+        horizon: The number of pulls in all, if there is an end.
+        low: The least reward. The index is that of rewards rescaled to [0, 1].
+        high: The largest reward.
+
+    >>> from discreet import SimulatedNoise, Totals
+    >>> policy = AnytimeLazyUCB(["A", "B"], epsilon=10.0)
+    >>> epochs = Totals(policy, noise=SimulatedNoise(seed=1))
     >>> for _ in range(18):  # every reward of A is 0.25, and of B 0.75
-    ...     pulls = policy.plan().pulls
+    ...     pulls = epochs.plan().pulls
     ...     totals = {arm: count * policy.grid.width // 4 * {"A": 1, "B": 3}[arm] for arm, count in pulls.items()}
-    ...     released = policy.close(totals)
-    >>> pulls, policy.unreleased, policy.best_arm
+    ...     released = epochs.close(totals)
+    >>> pulls, epochs.algorithm.unreleased, epochs.algorithm.best_arm
     ({'B': 1246, 'A': 128}, {'A': 0, 'B': 1246}, 'B')
     >>> released[0].spans
     (('A', 128, 255),)
     """
 
     key = "lazy-ucb"
+    kernel = "lazy_ucb"
+    experimental = "its paper's text could not be read: the index is written from notes, and constants may differ"
 
-    def __init__(
-        self,
-        arms: Iterable[Arm],
-        *,
-        epsilon: float,
-        horizon: int | None = None,
-        low: float = 0.0,
-        high: float = 1.0,
-        noise: Noise | None = None,
-    ) -> None:
-        super().__init__(arms, epsilon=epsilon, horizon=horizon, low=low, high=high, noise=noise)
+    def index(self, arm: int, time: int) -> float:
+        """Return the upper confidence bound of an arm. The arm with the largest one is pulled next.
 
-    def index(self, number: int, time: int) -> float:
-        """The upper confidence bound at a time step."""
-        rate = 3 * math.log(time) / self._counts[number]
-        return self.estimate(number) + math.sqrt(rate) + rate / self.epsilon
+        Args:
+            arm: The arm's index in `arms`.
+            time: The time step, from 1.
+        """
+        rate = 3 * math.log(time) / self._counts[arm]
+        return self.estimate(arm) + math.sqrt(rate) + rate / self.epsilon
 
-    def _leader(self, time: int) -> int:
-        return max(range(len(self.arms)), key=lambda number: self.index(number, time))
+    def leader(self, time: int) -> int:
+        """Return the index of the arm to pull at a time step, if nothing is released before."""
+        return max(range(len(self.arms)), key=lambda arm: self.index(arm, time))
 
-    def _overtaken(self, number: int, time: int) -> bool:
-        return self._leader(time) != number
-
-    def _ahead(self, step: int, most: int) -> dict[int, int]:
+    def _ahead(self, time: int, most: int) -> dict[int, int]:
         pulls: dict[int, int] = {}
-        end = step + most
-        while step < end:
-            number = self._leader(step)
-            missing = self._missing(number) - pulls.get(number, 0)
-            steps = range(step, min(step + missing, end))
-            if self._leader(steps[-1]) == number:
-                count = len(steps)
-            else:  # overtaken on the way
-                count = bisect_left(steps, True, key=partial(self._overtaken, number))
-            pulls[number] = pulls.get(number, 0) + count
-            step += count
+        end = time + most
+        while time < end:
+            leader = self.leader(time)
+            missing = self._missing(leader) - pulls.get(leader, 0)
+            steps = range(time, min(time + missing, end))
+            count = len(steps) if self.leader(steps[-1]) == leader else self._until_overtaken(leader, steps)
+            pulls[leader] = pulls.get(leader, 0) + count
+            time += count
             if count == missing:
                 break
         return pulls
+
+    def _until_overtaken(self, leader: int, steps: range) -> int:
+        """Return the number of steps before another arm leads."""
+        return bisect_left(steps, True, key=lambda time: self.leader(time) != leader)

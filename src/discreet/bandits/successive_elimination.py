@@ -1,25 +1,35 @@
-"""Successive Elimination (Even-Dar, Mannor, Mansour 2002): the non-private ancestor of DP-SE."""
+"""Successive Elimination (Even-Dar, Mannor, Mansour 2002): DP-SE without privacy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from discreet.bandits._elimination import EliminationPolicy, confidence
-from discreet.core.privacy import Arm
+from discreet.bandits._elimination import Elimination
+from discreet.core.registry import register
+from discreet.core.releases import Release
 
 
-class SuccessiveElimination(EliminationPolicy):
+@register
+@dataclass(kw_only=True)
+class SuccessiveElimination(Elimination):
     """Pulls every viable arm once a round and drops an arm as soon as its interval lies below another's.
 
-    After t rounds each mean has the Hoeffding radius sqrt(ln(4 K t^2/beta)/(2t)), which holds for all arms
-    and rounds at once with probability 1 - beta (the sum of 1/(2 t^2) stays below 1).
+    After t rounds each mean has the Hoeffding radius sqrt(ln(4 K t^2/beta)/(2t)), which holds for all arms and rounds
+    at once with probability 1 - beta (the sum of 1/(2 t^2) stays below 1).
 
-    An epoch is as many rounds as are sure to drop nobody but in the last: in a round the best and the worst total
-    move apart by one reward's range at most, and the difference that drops an arm only grows.
+    An epoch is as many rounds as are sure to drop nobody but in the last: in a round the best and the worst total move
+    apart by one reward's range at most, and the difference that drops an arm only grows.
 
     Not private: means are exact.
+
+    Args:
+        arms: The names of the arms.
+        horizon: The number of pulls in all, T. Without one, give `beta`: it ends when one arm is left.
+        beta: The probability of failure, by default 1/T.
+        low: The least reward. Radii are those of rewards rescaled to [0, 1].
+        high: The largest reward.
 
     >>> from discreet import Bandit
     >>> bandit = Bandit(SuccessiveElimination(["A", "B"], horizon=1000), seed=0)
@@ -32,44 +42,36 @@ class SuccessiveElimination(EliminationPolicy):
 
     key = "se"
 
-    def __init__(
-        self,
-        arms: Iterable[Arm],
-        *,
-        horizon: int | None = None,
-        beta: float | None = None,
-        low: float = 0.0,
-        high: float = 1.0,
-    ) -> None:
-        super().__init__(arms, low=low, high=high, horizon=horizon)
-        self.beta = confidence(beta, self.horizon)
-        self._sums = [0] * len(self.arms)
+    _totals: list[int] = field(init=False, repr=False, default_factory=list)
+
+    def _start(self) -> None:
+        super()._start()
+        self._totals = [0] * len(self.arms)
 
     def radius(self, rounds: int) -> float:
-        """The Hoeffding radius of each viable mean after this many rounds."""
-        return math.sqrt((math.log(4 * len(self.arms) * rounds**2) - math.log(self.beta)) / (2 * rounds))
+        """Return the Hoeffding radius of each viable mean after a number of rounds."""
+        return math.sqrt(self._log(4 * len(self.arms) * rounds**2) / (2 * rounds))
 
     def difference(self, rounds: int) -> float:
-        """The difference between totals, in grid units, that drops an arm after this many rounds."""
+        """Return the difference between totals, in grid steps, that drops an arm after a number of rounds."""
         return 2 * self.radius(rounds) * rounds * self.grid.width
 
-    def _rounds(self) -> int:
-        rounds = self._pulls[self._viable[0]]
-        if rounds == 0:
+    def rounds(self, epoch: int, viable: int) -> int:
+        """Return the number of rounds of the coming epoch, which depends on the totals so far.
+
+        Args:
+            epoch: The epoch's number, from 1.
+            viable: The number of viable arms.
+        """
+        played = self.pulls[self._viable[0]]
+        if not played:
             return 1
-        sums = [self._sums[number] for number in self._viable]
-        missing = self.difference(rounds) - (max(sums) - min(sums))
+        totals = [self._totals[arm] for arm in self._viable]
+        missing = self.difference(played) - (max(totals) - min(totals))
         return int(missing / self.grid.width) + 1
 
-    def _close(self, totals: dict[int, int]) -> None:
-        for number, total in totals.items():
-            self._sums[number] += total
-        viable = {number: self._sums[number] for number in self._viable}
-        self._drop(viable, self.difference(self._pulls[self._viable[0]]))
-
-    def _progress(self) -> dict[str, Any]:
-        return {**super()._progress(), "sums": list(self._sums)}
-
-    def _restore(self, progress: dict[str, Any]) -> None:
-        super()._restore(progress)
-        self._sums = [int(total) for total in progress["sums"]]
+    def _decide(self, releases: Sequence[Release]) -> None:
+        for arm, steps in self._scores(releases).items():
+            self._totals[arm] += steps
+        allowed = self.difference(self.pulls[self._viable[0]])
+        self._keep({arm: self._totals[arm] for arm in self._viable}, lambda lead, _: lead <= allowed)

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
 
-import numpy as np
-
-from discreet.bandits._plain import PlainPolicy
-from discreet.core import checks
-from discreet.core.privacy import Arm
+from discreet.bandits._seeds import epoch_rng, new_seed
+from discreet.bandits._step_wise import StepWisePolicy
+from discreet.core.options import Seed
+from discreet.core.registry import register
 
 
-class ThompsonSampling(PlainPolicy):
+@register
+@dataclass(kw_only=True)
+class ThompsonSampling(StepWisePolicy):
     """Pulls the arm with the largest draw of Beta(S + 1, n - S + 1), S being the sum of its n rewards so far.
 
-    That is the posterior of a coin whose mean could be anything at first. For Bernoulli rewards the regret grows as
-    slowly as Lai and Robbins allow: the sum over worse arms of gap ln(T)/kl(mean, best mean) (Kaufmann et al. 2012,
-    Agrawal and Goyal 2013). Other rewards in [0, 1] count as a fraction of a success and a fraction of a failure. We
-    know of no promise for that; where one is needed, throw a coin of chance r for a reward r, and tell what comes up:
-    the regret is then that of the coins (Agrawal and Goyal).
+    That is the posterior of a Bernoulli variable whose mean could be anything at first. For Bernoulli rewards the
+    regret grows as slowly as Lai and Robbins allow: the sum over worse arms of gap ln(T)/kl(mean, best mean) (Kaufmann
+    et al. 2012, Agrawal and Goyal 2013). Other rewards in [0, 1] count as a fraction of a success and a fraction of a
+    failure. We know of no promise for that. Where one is needed, throw a coin of probability r for a reward r, and tell
+    its outcome: the regret is then that of the coins (Agrawal and Goyal).
 
-    Parameters: `horizon`, if there is one (it only ends the run); `seed` of the draws, by default from the operating
-    system. Where the draws stand is part of a saved state. Not private: sums are exact.
+    The draws of each pull come from a generator of `seed` and the number of pulls before it, so they can be repeated.
+    Not private: sums are exact.
+
+    Args:
+        arms: The names of the arms.
+        seed: The seed of the draws; by default one from the operating system, which is then kept among the options.
+        horizon: The number of pulls in all, if there is an end.
+        low: The least reward. Sums are those of rewards rescaled to [0, 1].
+        high: The largest reward.
 
     >>> from discreet import Bandit
     >>> bandit = Bandit(ThompsonSampling(["A", "B"], seed=1))
@@ -30,35 +37,25 @@ class ThompsonSampling(PlainPolicy):
     ...     ticket = bandit.ask()
     ...     _ = bandit.tell(ticket, 0.75 if ticket.arm == "B" else 0.25)
     >>> bandit.best_arm, bandit.pulls
-    ('B', {'A': 6, 'B': 994})
+    ('B', {'A': 8, 'B': 992})
     """
 
     key = "ts"
+    kernel = "thompson_sampling"
+    tries_each_first = False
 
-    def __init__(
-        self,
-        arms: Iterable[Arm],
-        *,
-        horizon: int | None = None,
-        seed: int | None = None,
-        low: float = 0.0,
-        high: float = 1.0,
-    ) -> None:
-        super().__init__(arms, horizon=horizon, low=low, high=high)
-        self.seed = None if seed is None else checks.whole("seed", seed, at_least=0)
-        self._random = np.random.Generator(np.random.PCG64(self.seed))
+    seed: Seed | None = None
 
-    def draw(self, number: int) -> float:
-        """A draw from what is believed about an arm's mean."""
-        total, pulls = self.total(number), self._pulls[number]
-        return float(self._random.beta(total + 1, pulls - total + 1))
+    def _start(self) -> None:
+        super()._start()
+        self.seed = new_seed() if self.seed is None else self.seed
 
-    def _choose(self) -> int:
-        return max(range(len(self.arms)), key=self.draw)
+    def posterior(self, arm: int) -> tuple[float, float]:
+        """Return both parameters of the Beta distribution of an arm's mean; `arm` is its index."""
+        total = self.total(arm)
+        return total + 1, self.pulls[arm] - total + 1
 
-    def _progress(self) -> dict[str, Any]:
-        return {**super()._progress(), "random": self._random.bit_generator.state}
-
-    def _restore(self, progress: dict[str, Any]) -> None:
-        super()._restore(progress)
-        self._random.bit_generator.state = progress["random"]
+    def choose(self, time: int) -> int:
+        """Return the index of the arm to pull at a time step: of the largest draw."""
+        rng = epoch_rng(self.seed or 0, self.epoch)
+        return max(range(len(self.arms)), key=lambda arm: float(rng.beta(*self.posterior(arm))))

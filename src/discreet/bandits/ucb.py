@@ -1,18 +1,26 @@
-"""UCB, with the index that the paper uses: the non-private ancestor of DP-UCB."""
+"""UCB, with the index that the paper uses: DP-UCB without privacy."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from dataclasses import dataclass
 
-from discreet.bandits._plain import PlainPolicy
-from discreet.core.privacy import Arm
+from discreet.bandits._step_wise import StepWisePolicy
+from discreet.core.registry import register
 
 
-class UCB(PlainPolicy):
+@register
+@dataclass(kw_only=True)
+class UCB(StepWisePolicy):
     """Pulls the arm with the highest mean + sqrt(2 ln t / n), n being its pulls so far (Auer et al. 2002).
 
     Needs no horizon. Not private: means are exact.
+
+    Args:
+        arms: The names of the arms.
+        horizon: The number of pulls in all, if there is an end.
+        low: The least reward. The index is that of rewards rescaled to [0, 1].
+        high: The largest reward.
 
     >>> from discreet import Bandit
     >>> bandit = Bandit(UCB(["A", "B"]))
@@ -24,16 +32,17 @@ class UCB(PlainPolicy):
     """
 
     key = "ucb"
+    kernel = "ucb"
 
-    def __init__(self, arms: Iterable[Arm], *, horizon: int | None = None, low: float = 0.0, high: float = 1.0) -> None:
-        super().__init__(arms, horizon=horizon, low=low, high=high)
+    def index(self, arm: int, time: int) -> float:
+        """Return the upper confidence bound B of the paper's section 2.
 
-    def index(self, number: int, time: int) -> float:
-        """The upper confidence bound B of the paper's section 2."""
-        return self.mean(number) + math.sqrt(2 * math.log(time) / self._pulls[number])
+        Args:
+            arm: The arm's index in `arms`.
+            time: The time step, from 1.
+        """
+        return self.mean(arm) + math.sqrt(2 * math.log(time) / self.pulls[arm])
 
-    def _choose(self) -> int:
-        if self.time < len(self.arms):
-            return self.time
-        step = self.time + 1
-        return max(range(len(self.arms)), key=lambda number: self.index(number, step))
+    def choose(self, time: int) -> int:
+        """Return the index of the arm to pull at a time step: of the largest bound, and among equals the first."""
+        return max(range(len(self.arms)), key=lambda arm: self.index(arm, time))

@@ -1,5 +1,4 @@
-"""The command line: `discreet simulate`, `compare`, `reproduce`, `stop`, `plan`, `bounds`,
-`audit`, `policies` and `plot`.
+"""The command line. Each command has a module of its name; modules with an underscore hold what commands share.
 
 It can be imported without typer and rich, so that a small installation says what is missing.
 """
@@ -11,13 +10,17 @@ import sys
 import threading
 from collections.abc import Sequence
 
-FAILED, INTERRUPTED = 1, 130
+FAILED, INTERRUPTED = 1, 130  # exit codes
+
+
+class Interrupted(Exception):
+    """Ctrl-C, with a message on what has become of the work."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; gives the exit code."""
+    """Run the command line and return its exit code."""
     try:
-        from discreet.cli.run import run  # noqa: PLC0415  (needs typer and rich)
+        from discreet.cli._run import run  # noqa: PLC0415  (needs typer and rich)
     except ModuleNotFoundError as error:
         print(f"error: the command line needs {missing_package(error)}: pip install 'discreet[lab]'", file=sys.stderr)
         return FAILED
@@ -31,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def missing_package(error: ModuleNotFoundError) -> str:
-    """The package of another project that is not installed; a module of our own that is not there is a bug."""
+    """Return the name of the package that is not installed. A missing module of discreet itself is raised: a bug."""
     package = (error.name or "discreet").split(".")[0]
     if package == "discreet":
         raise error

@@ -1,11 +1,11 @@
-"""What `audit` does: try to refute the privacy of algorithms, and say what was found."""
+"""`discreet audit`: attempts to refute the privacy of algorithms."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -15,18 +15,95 @@ from discreet.audit import audit as run_audit
 from discreet.audit.examine import ERROR, SECONDS, STEPS
 from discreet.audit.subjects import names
 from discreet.cli import FAILED
-from discreet.cli.arguments import NUMBER, first_sentence, real, whole
-from discreet.cli.console import complain, counted, duration, fitting_table, output, progress, show, show_json
+from discreet.cli._console import complain, console, counted, duration, fitting_table, progress, show, show_json
+from discreet.cli._options import (
+    Json,
+    OptionTexts,
+    examples,
+    first_sentence,
+    read_options,
+    real_option,
+    whole_option,
+)
 from discreet.core.errors import ArgumentError
 from discreet.core.registry import TABLES
 
-SPARE = ("kind", "seconds", "runs")
+app = typer.Typer()
 
 
-def load_module(name: str | None) -> None:
+def _complete_algorithm() -> list[tuple[str, str]]:
+    known = {key: kind for table in TABLES.values() for key, kind in table.items()}
+    return [(name, first_sentence(known[name]) if name in known else "a mechanism") for name in names()]
+
+
+@app.command(
+    "audit",
+    epilog=examples(
+        "discreet audit",
+        "discreet audit dp-se above-threshold --seconds 60",
+        "discreet audit my-policy --module my_policies -O n=50 --json",
+    ),
+)
+def _audit(
+    algorithms: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ALGORITHM",
+            help="Short names of policies, stopping rules and mechanisms.",
+            autocompletion=_complete_algorithm,
+            show_default="all",
+        ),
+    ] = None,
+    *,
+    epsilon: Annotated[float, real_option("The epsilon to build them with, which they then claim.")] = 1.0,
+    option: OptionTexts = None,
+    seconds: Annotated[float, real_option("Processor time for each algorithm; more sees more.")] = SECONDS,
+    samples: Annotated[
+        int | None, whole_option("Instead: runs on each side of each pair of inputs; 1e4 is fine.")
+    ] = None,
+    error: Annotated[float, real_option("The chance that any bound of this audit is too high.")] = ERROR,
+    module: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE", help="A Python module to import first: yours, with a discreet.register in it."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Try to refute the privacy of every algorithm here, or of one of your own, by running it many times.
+
+    The real objects run on real noise, on inputs that differ in one reward:
+    by totals, as a stream, by ask and tell, and across a saved state. From
+    how often an event happens on either input follows a lower bound on
+    epsilon, which must not exceed what is claimed. All of it takes about two
+    and a half minutes.
+
+    A private algorithm is accused by chance once in a million audits. The
+    exit code is 1 if there is a violation, and 2 if something is asked wrongly.
+    """
+    if module is not None:
+        _import_module(module)
+    options = read_options(option)
+    chosen = algorithms or ()
+    count = len(chosen or names())
+    with progress(f"auditing {counted(count, 'algorithm')}", STEPS * count, quiet=json) as advance:
+        found = run_audit(
+            *chosen,
+            epsilon=epsilon,
+            seconds=seconds,
+            samples=samples,
+            error=error,
+            options=options,
+            on_progress=advance,
+        )
+    if json:
+        show_json([one.to_dict() for one in found])
+    else:
+        _show(found)
+    if any(one.violated for one in found):
+        raise typer.Exit(FAILED)
+
+
+def _import_module(name: str) -> None:
     """Import a module that registers algorithms of its own, from the present folder or wherever Python finds it."""
-    if name is None:
-        return
     sys.path.insert(0, "")
     try:
         importlib.import_module(name)
@@ -38,22 +115,9 @@ def load_module(name: str | None) -> None:
         sys.path.remove("")
 
 
-def audit_algorithms(algorithms: Sequence[str], *, json: bool, **how: Any) -> None:
-    """Audit with a progress bar, print a row for each algorithm, and raise the exit code for a violation."""
-    count = len(algorithms or names())
-    with progress(f"auditing {counted(count, 'algorithm')}", STEPS * count, quiet=json) as advance:
-        found = run_audit(*algorithms, **how, on_progress=advance)
-    if json:
-        show_json([one.to_dict() for one in found])
-    else:
-        tell(found)
-    if any(one.violated for one in found):
-        raise typer.Exit(FAILED)
-
-
-def tell(found: Sequence[Audit]) -> None:
-    """A table, what it means, and every violation with its event."""
-    output().print(audit_table(found))
+def _show(found: Sequence[Audit]) -> None:
+    """Print a table, its meaning, and every violation with its event."""
+    console().print(_table(found))
     private = [one for one in found if one.private]
     if not private:
         return
@@ -71,8 +135,8 @@ def tell(found: Sequence[Audit]) -> None:
             complain(f"{one.algorithm} {claim} ({one.worst.pair}). The event: {one.worst.event}", "violation: ")
 
 
-def audit_table(found: Sequence[Audit]) -> Table:
-    """A row for each algorithm; those that are not private have no figures."""
+def _table(found: Sequence[Audit]) -> Table:
+    """Return a row for each algorithm; those that are not private have no figures."""
     columns = [
         ("algorithm", [one.algorithm for one in found]),
         ("kind", [one.kind for one in found]),
@@ -82,42 +146,4 @@ def audit_table(found: Sequence[Audit]) -> Table:
         ("seconds", [f"{one.seconds:.1f}" if one.private else "-" for one in found]),
         ("verdict", [one.verdict for one in found]),
     ]
-    return fitting_table(columns, SPARE)
-
-
-def complete_algorithm() -> list[tuple[str, str]]:
-    """Everything that can be audited, with what it is."""
-    known = {key: kind for table in TABLES.values() for key, kind in table.items()}
-    return [(name, first_sentence(known[name]) if name in known else "a mechanism") for name in names()]
-
-
-AlgorithmNames = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="ALGORITHM",
-        help="Short names of policies, stopping rules and mechanisms.",
-        autocompletion=complete_algorithm,
-        show_default="all",
-    ),
-]
-Claim = Annotated[
-    float, typer.Option(parser=real, metavar=NUMBER, help="The epsilon to build them with, which they then claim.")
-]
-Seconds = Annotated[
-    float, typer.Option(parser=real, metavar=NUMBER, help="Processor time for each algorithm; more sees more.")
-]
-Samples = Annotated[
-    int | None,
-    typer.Option(parser=whole, metavar=NUMBER, help="Instead: runs on each side of each pair of inputs; 1e4 is fine."),
-]
-Error = Annotated[
-    float, typer.Option(parser=real, metavar=NUMBER, help="The chance that any bound of this audit is too high.")
-]
-Module = Annotated[
-    str | None,
-    typer.Option(metavar="MODULE", help="A Python module to import first: yours, with a discreet.register in it."),
-]
-__all__ = [
-    "ERROR", "SECONDS", "AlgorithmNames", "Claim", "Error", "Module", "Samples", "Seconds", "audit_algorithms",
-    "load_module",
-]  # fmt: skip
+    return fitting_table(columns, ("kind", "seconds", "runs"))

@@ -1,52 +1,80 @@
-"""What `serve` does: start the service, and say where it is."""
+"""`discreet serve`: the service."""
 
 from __future__ import annotations
 
 import importlib
 import socket
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from discreet.cli import missing_package
-from discreet.cli.arguments import NUMBER, real, whole
-from discreet.cli.console import complain, show
+from discreet.cli._console import complain, show
+from discreet.cli._options import examples, real_option, whole_option
 from discreet.core.errors import ArgumentError
 
-Database = Annotated[
-    str, typer.Option(metavar="ADDRESS", help="An SQLite file, or postgresql://user:password@host/name.")
-]
-Host = Annotated[str, typer.Option(metavar="HOST", help="Where to listen; put a proxy with HTTPS in front of others.")]
-Port = Annotated[int, typer.Option(parser=whole, metavar=NUMBER, help="Where to listen; 0 is any port that is free.")]
-Workers = Annotated[int, typer.Option(parser=whole, metavar=NUMBER, help="Processes; more than one with PostgreSQL.")]
-JournalFile = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="A list of releases, by which a restored backup is found out; keep it apart."),
-]
-Restored = Annotated[
-    bool, typer.Option(help="The database comes from a backup: burn all open epochs before anything else.")
-]
-Tick = Annotated[float, typer.Option(parser=real, metavar=NUMBER, help="Seconds between looks for ripe epochs.")]
-Origins = Annotated[
-    list[str] | None,
-    typer.Option("--origin", metavar="URL", help="A site whose pages may assign and report, as https://shop.example."),
-]
-Secure = Annotated[bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.")]
+app = typer.Typer()
 
 
-def start(*, restored: bool, **given: Any) -> None:
-    """Prepare the database, say what there is to say, and serve until interrupted."""
+@app.command(
+    "serve",
+    epilog=examples(
+        "discreet serve",
+        "discreet serve --database postgresql://discreet@localhost/discreet --workers 4",
+        "discreet serve --restored",
+    ),
+)
+def _serve(
+    database: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="An SQLite file, or postgresql://user:password@host/name.")
+    ] = "discreet.db",
+    *,
+    host: Annotated[
+        str, typer.Option(metavar="HOST", help="Where to listen; put a proxy with HTTPS in front of others.")
+    ] = "127.0.0.1",
+    port: Annotated[int, whole_option("Where to listen; 0 is any port that is free.")] = 8477,
+    workers: Annotated[int, whole_option("Processes; more than one with PostgreSQL.")] = 1,
+    journal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="A list of releases, by which a restored backup is found out; keep it apart."
+        ),
+    ] = None,
+    restored: Annotated[
+        bool, typer.Option(help="The database comes from a backup: forfeit all open epochs before anything else.")
+    ] = False,
+    tick: Annotated[float, real_option("Seconds between looks for due epochs.")] = 1.0,
+    secure: Annotated[bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.")] = False,
+    origins: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--origin", metavar="URL", help="A site whose pages may assign and report, as https://shop.example."
+        ),
+    ] = None,
+) -> None:
+    """Run private experiments for a team: an HTTP API and a dashboard on a database.
+
+    With nothing else installed, everything is in one SQLite file. On the first start an admin key is printed, once.
+    """
     try:
         server = importlib.import_module("discreet.service.http.server")
     except ModuleNotFoundError as error:
         raise ArgumentError(f"{missing_package(error)} is not installed: pip install 'discreet[service]'") from None
-    if given["port"] == 0:
-        given["port"] = _free_port(given["host"])
-    settings = server.Settings(**given)
+    settings = server.Settings(
+        database=database,
+        host=host,
+        port=port or _free_port(host),
+        workers=workers,
+        journal=journal,
+        tick=tick,
+        secure=secure,
+        origins=tuple(origins or ()),
+    )
     prepared = server.prepare(settings, restored=restored)
-    for experiment, epoch in prepared.burnt:
+    for experiment, epoch in prepared.forfeited:
         complain(
-            f"epoch {epoch} of {experiment} was open in a backup: it is burnt, and a new one takes its place", "note: "
+            f"epoch {epoch} of {experiment} was open in a backup: it is forfeited, and a new one takes its place",
+            "note: ",
         )
     show(f"discreet serves {settings.shown} at http://{settings.host}:{settings.port}")
     if prepared.key is not None:

@@ -1,4 +1,4 @@
-"""A discreet service from Python: `Client`, and `AsyncClient` for asyncio.
+"""Clients of a discreet service: `Client` for threads and `AsyncClient` for asyncio.
 
     with discreet.Client("http://127.0.0.1:8000", key="...") as client:
         banners = client.experiment("banners", fallback="blue")
@@ -6,15 +6,14 @@
             if show(trial.arm):
                 trial.reward = 1
 
-The logic is written once, as generators that yield what they want done:
+The logic is written once, as generators that yield effects:
 
-    effects                      what can be wanted: send, pause, work
-    calls, connection            the HTTP API, and httpx
-    outbox                       reports that wait
-    core                         retries, batches, fallbacks
-    operation                    one definition for both clients
-    service, experiment          all operations
-    blocking, awaiting           the two shells that carry them out
+    effects                      the effects (send, pause, work) and the decorator of operations
+    api                          the HTTP API: address and key, requests, replies and errors
+    outbox                       the queue of reports
+    logic                        retries, batches, fallbacks
+    service, experiment          the operations of both clients
+    client, async_client         the two clients, which carry out the effects
 
 It needs httpx and msgspec: pip install 'discreet[client]'.
 """

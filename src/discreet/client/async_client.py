@@ -1,4 +1,4 @@
-"""`AsyncClient`: the same for asyncio. A background task, started by the first report, sends reports in batches."""
+"""The client for asyncio. A background task, started by the first report, sends reports."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any, Self, TypeVar, overload
 
 import httpx
 
-from discreet.client.connection import Connection, as_reply, as_unanswered
-from discreet.client.effects import Effect, Pause, Reply, Send, Steps, Work
+from discreet.client.api import Connection, as_reply, as_unanswered
+from discreet.client.effects import Awaiting, Effect, Effects, Pause, Reply, Send, Work
 from discreet.client.experiment import ExperimentOperations, Trial
-from discreet.client.logic import Core
-from discreet.client.operation import Awaiting
+from discreet.client.logic import ClientLogic
 from discreet.client.service import ServiceOperations
 from discreet.core.errors import UnreachableError
 from discreet.service.http.messages import Assignment
@@ -23,9 +22,22 @@ T = TypeVar("T")
 
 
 class AsyncClient(ServiceOperations, Awaiting):
-    """A discreet service, for programs with `await`. Its arguments and its behaviour are those of `Client`.
+    """Client of a discreet service for asyncio. It behaves as `Client`, with one exception.
 
-    There is no way to send reports when the program ends by itself: use `async with`, or await `close()`.
+    Pending reports are not sent at the end of the program: use `async with`, or await `close()`.
+
+    Args:
+        address: The URL of the service. By default the environment's DISCREET_ADDRESS.
+        key: The API key. By default the environment's DISCREET_KEY.
+        patience: Seconds to keep trying a call while the service cannot be reached, is busy or restarts.
+        timeout: Seconds for one attempt.
+        batch: The number of queued reports that are sent at once.
+        delay: Seconds after which fewer reports are sent.
+        room: The most reports that may be pending.
+        when_full: "drop" loses a new report when there is no room, so that no page waits; it counts as the
+            experiment's default reward. "wait" makes the caller wait for up to `patience` seconds.
+        transport: A transport of httpx, for tests.
+        clock: A monotonic clock in seconds, for tests.
     """
 
     def __init__(
@@ -43,45 +55,53 @@ class AsyncClient(ServiceOperations, Awaiting):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._connection = Connection.make(address, key)
-        self._core = Core(
+        self.logic = ClientLogic(
             patience=patience, timeout=timeout, batch=batch, delay=delay, room=room, when_full=when_full, clock=clock
         )
         self._http = httpx.AsyncClient(transport=transport, **self._connection.options)
         self._wake = asyncio.Event()
-        self._core.outbox.on_news = self._see_to_reports
-        self._courier: asyncio.Task[None] | None = None
+        self.logic.outbox.on_queued = self._wake_sender
+        self._sender: asyncio.Task[None] | None = None
 
-    # ------------------------------------------------------------------ use
+    # ------------------------------------------------------------------ user's side
 
     def experiment(
         self, name: str, *, fallback: str | None = None, default_reward: float | None = None
     ) -> AsyncExperiment:
-        """A handle on an experiment, by its name or id. Nothing is sent yet."""
+        """Return a handle on an experiment. Nothing is sent.
+
+        Args:
+            name: The experiment's name or id.
+            fallback: The arm that `assign` and trials return, without learning, if the service fails. By default they
+                raise an error.
+            default_reward: The reward that a trial without an event reports, which must be the experiment's own. By
+                default the service is asked for it once, which needs a key with the scope "analyse".
+        """
         return AsyncExperiment(self, name, fallback, default_reward)
 
     @property
     def pending(self) -> int:
-        """Reports that wait or are on their way."""
-        return self._core.outbox.pending
+        """Number of reports that are queued or being sent."""
+        return self.logic.outbox.pending
 
     @property
     def lost(self) -> int:
-        """Reports that will never arrive: they count as the default reward."""
-        return self._core.outbox.lost
+        """Number of reports that will never arrive; they count as the default reward."""
+        return self.logic.outbox.lost
 
     async def close(self) -> None:
-        """Send what waits, for up to `patience` seconds, and let go of the connection."""
-        if self._core.outbox.closed:
+        """Send all reports, for up to `patience` seconds, and close the connection."""
+        if self.logic.outbox.closed:
             return
-        self._core.outbox.close()
+        self.logic.outbox.close()
         self._wake.set()
         try:
-            await self.run(self._core.finish())
+            await self.run(self.logic.finish())
         finally:
-            if self._courier is not None:
-                self._courier.cancel()
+            if self._sender is not None:
+                self._sender.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
-                    await self._courier
+                    await self._sender
             await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -95,20 +115,20 @@ class AsyncClient(ServiceOperations, Awaiting):
 
     # ------------------------------------------------------------------ effects
 
-    async def run(self, steps: Steps[T]) -> T:
-        """Carry out the effects of an operation, one after the other."""
-        return await self._carry_out(steps, asyncio.sleep)
+    async def run(self, effects: Effects[T]) -> T:
+        """Carry out the effects of an operation and return its result."""
+        return await self._carry_out(effects, asyncio.sleep)
 
-    async def _carry_out(self, steps: Steps[T], pause: Callable[[float], Awaitable[object]]) -> T:
+    async def _carry_out(self, effects: Effects[T], pause: Callable[[float], Awaitable[object]]) -> T:
         try:
-            effect = next(steps)
+            effect = next(effects)
             while True:
                 try:
                     outcome = await self._do(effect, pause)
                 except BaseException as error:
-                    effect = steps.throw(error)
+                    effect = effects.throw(error)
                 else:
-                    effect = steps.send(outcome)
+                    effect = effects.send(outcome)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -136,12 +156,12 @@ class AsyncClient(ServiceOperations, Awaiting):
                 raise UnreachableError("the client is closed") from None
             raise
 
-    # ------------------------------------------------------------------ the background
+    # ------------------------------------------------------------------ background sender
 
-    def _see_to_reports(self, full: bool) -> None:
-        """Have a task that sends what waits, and wake it if it is time."""
-        if self._courier is None:
-            self._courier = asyncio.get_running_loop().create_task(self._send_reports(), name="discreet-reports")
+    def _wake_sender(self, full: bool) -> None:
+        """Start the background task if there is none, and wake it if a batch is full."""
+        if self._sender is None:
+            self._sender = asyncio.get_running_loop().create_task(self._send_reports(), name="discreet-reports")
         if full:
             self._wake.set()
 
@@ -151,11 +171,11 @@ class AsyncClient(ServiceOperations, Awaiting):
                 await asyncio.wait_for(self._wake.wait(), seconds)
             self._wake.clear()
 
-        await self._carry_out(self._core.courier(), pause)
+        await self._carry_out(self.logic.send_reports(), pause)
 
 
 class AsyncExperiment(ExperimentOperations, Awaiting):
-    """One experiment of a service: assign, report, look at it, run it."""
+    """Handle on one experiment of a service. Made by `AsyncClient.experiment`."""
 
     _client: AsyncClient
 
@@ -164,16 +184,19 @@ class AsyncExperiment(ExperimentOperations, Awaiting):
     @overload
     async def assign(self, unit: list[str] | tuple[str, ...]) -> list[Assignment]: ...
     async def assign(self, unit: str | list[str] | tuple[str, ...]) -> Assignment | list[Assignment]:
-        """What a unit gets, or what each of many gets. Asking again gives the same while the epoch lasts."""
+        """Return the assignment of a unit, or a list of them for many units.
+
+        A unit keeps its assignment while the epoch lasts.
+        """
         if isinstance(unit, str):
             return await self.run(self._assign_one(unit))
         return await self.run(self._assign_many(unit))
 
     @contextlib.asynccontextmanager
     async def trial(self, unit: str) -> AsyncIterator[Trial]:
-        """Assign a unit and report its reward when the block ends, however it ends.
+        """Assign a unit, and report its reward when the block ends, also by an exception.
 
-        So the existence of a report tells nothing: a visit without an event reports the default.
+        A trial without an event reports the default reward, so the existence of a report reveals nothing.
         """
         trial = await self.run(self._begin(unit))
         try:
@@ -181,6 +204,6 @@ class AsyncExperiment(ExperimentOperations, Awaiting):
         finally:
             await self.run(self._end(trial))
 
-    async def run(self, steps: Steps[T]) -> T:
-        """Carry out the effects of an operation, one after the other."""
-        return await self._client.run(steps)
+    async def run(self, effects: Effects[T]) -> T:
+        """Carry out the effects of an operation and return its result."""
+        return await self._client.run(effects)

@@ -1,4 +1,4 @@
-"""`Client`: for threads. A background thread, started by the first report, sends reports in batches."""
+"""The client for programs without asyncio. A background thread, started by the first report, sends reports."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from typing import Any, Self, TypeVar, overload
 
 import httpx
 
-from discreet.client.connection import Connection, as_reply, as_unanswered
-from discreet.client.effects import Effect, Pause, Reply, Send, Steps, Work
+from discreet.client.api import Connection, as_reply, as_unanswered
+from discreet.client.effects import Blocking, Effect, Effects, Pause, Reply, Send, Work
 from discreet.client.experiment import ExperimentOperations, Trial
-from discreet.client.logic import Core
-from discreet.client.operation import Blocking
+from discreet.client.logic import ClientLogic
 from discreet.client.service import ServiceOperations
 from discreet.core.errors import UnreachableError
 from discreet.service.http.messages import Assignment
@@ -26,15 +25,23 @@ T = TypeVar("T")
 
 
 class Client(ServiceOperations, Blocking):
-    """A discreet service, for programs without `await`; safe for many threads.
+    """Client of a discreet service, safe for threads.
 
-    `address` and `key` may also come from the environment: DISCREET_ADDRESS and DISCREET_KEY. A call is tried again
-    when the service cannot be reached, is busy or restarts: for up to `patience` seconds in all, `timeout` for a try.
+    Reports are queued and sent in the background: when `batch` of them are queued, when the oldest is `delay` seconds
+    old, and at `close()`, the end of a `with` block or of the program.
 
-    Reports are queued and sent in the background: when `batch` of them wait, or the first has waited `delay` seconds,
-    and at the end of a `with` block, at `close()` or at the program's end. At most `room` wait. When there is no room a
-    new one is dropped and counts as the experiment's default (`when_full="drop"`, which never makes a page wait), or
-    its caller waits (`"wait"`). `pending` and `lost` say how many wait, and how many will never arrive.
+    Args:
+        address: The URL of the service. By default the environment's DISCREET_ADDRESS.
+        key: The API key. By default the environment's DISCREET_KEY.
+        patience: Seconds to keep trying a call while the service cannot be reached, is busy or restarts.
+        timeout: Seconds for one attempt.
+        batch: The number of queued reports that are sent at once.
+        delay: Seconds after which fewer reports are sent.
+        room: The most reports that may be pending.
+        when_full: "drop" loses a new report when there is no room, so that no page waits; it counts as the
+            experiment's default reward. "wait" makes the caller wait for up to `patience` seconds.
+        transport: A transport of httpx, for tests.
+        clock: A monotonic clock in seconds, for tests.
     """
 
     def __init__(
@@ -53,48 +60,56 @@ class Client(ServiceOperations, Blocking):
     ) -> None:
         self._connection = Connection.make(address, key)
         self._transport = transport
-        self._make_core: Callable[[], Core] = lambda: Core(
+        self._make_logic: Callable[[], ClientLogic] = lambda: ClientLogic(
             patience=patience, timeout=timeout, batch=batch, delay=delay, room=room, when_full=when_full, clock=clock
         )
         self._begin()
-        _CLIENTS.add(self)
+        _CLIENTS[self] = weakref.WeakMethod(self._begin)
 
     def _begin(self) -> None:
-        """Start with an empty outbox and a connection of this process's own."""
-        self._core = self._make_core()
+        """Start with an empty outbox and new connections."""
+        self.logic = self._make_logic()
         self._http = httpx.Client(transport=self._transport, **self._connection.options)
         self._starting = threading.Lock()
         self._wake = threading.Event()
-        self._core.outbox.on_news = self._see_to_reports
-        self._courier: threading.Thread | None = None
+        self.logic.outbox.on_queued = self._wake_sender
+        self._sender: threading.Thread | None = None
 
-    # ------------------------------------------------------------------ use
+    # ------------------------------------------------------------------ user's side
 
     def experiment(self, name: str, *, fallback: str | None = None, default_reward: float | None = None) -> Experiment:
-        """A handle on an experiment, by its name or id. Nothing is sent yet."""
+        """Return a handle on an experiment. Nothing is sent.
+
+        Args:
+            name: The experiment's name or id.
+            fallback: The arm that `assign` and trials return, without learning, if the service fails. By default they
+                raise an error.
+            default_reward: The reward that a trial without an event reports, which must be the experiment's own. By
+                default the service is asked for it once, which needs a key with the scope "analyse".
+        """
         return Experiment(self, name, fallback, default_reward)
 
     @property
     def pending(self) -> int:
-        """Reports that wait or are on their way."""
-        return self._core.outbox.pending
+        """Number of reports that are queued or being sent."""
+        return self.logic.outbox.pending
 
     @property
     def lost(self) -> int:
-        """Reports that will never arrive: they count as the default reward."""
-        return self._core.outbox.lost
+        """Number of reports that will never arrive; they count as the default reward."""
+        return self.logic.outbox.lost
 
     def close(self) -> None:
-        """Send what waits, for up to `patience` seconds, and let go of the connection."""
-        if self._core.outbox.closed:
+        """Send all reports, for up to `patience` seconds, and close the connection."""
+        if self.logic.outbox.closed:
             return
-        self._core.outbox.close()
+        self.logic.outbox.close()
         self._wake.set()
         try:
-            self.run(self._core.finish())
+            self.run(self.logic.finish())
         finally:
-            if self._courier is not None and self._courier is not threading.current_thread():
-                self._courier.join(self._core.timeout)
+            if self._sender is not None and self._sender is not threading.current_thread():
+                self._sender.join(self.logic.timeout)
             self._http.close()
 
     def __enter__(self) -> Self:
@@ -108,20 +123,20 @@ class Client(ServiceOperations, Blocking):
 
     # ------------------------------------------------------------------ effects
 
-    def run(self, steps: Steps[T]) -> T:
-        """Carry out the effects of an operation, one after the other."""
-        return self._carry_out(steps, time.sleep)
+    def run(self, effects: Effects[T]) -> T:
+        """Carry out the effects of an operation and return its result."""
+        return self._carry_out(effects, time.sleep)
 
-    def _carry_out(self, steps: Steps[T], pause: Callable[[float], object]) -> T:
+    def _carry_out(self, effects: Effects[T], pause: Callable[[float], object]) -> T:
         try:
-            effect = next(steps)
+            effect = next(effects)
             while True:
                 try:
                     outcome = self._do(effect, pause)
                 except BaseException as error:
-                    effect = steps.throw(error)
+                    effect = effects.throw(error)
                 else:
-                    effect = steps.send(outcome)
+                    effect = effects.send(outcome)
         except StopIteration as end:
             result: T = end.value
             return result
@@ -147,16 +162,16 @@ class Client(ServiceOperations, Blocking):
                 raise UnreachableError("the client is closed") from None
             raise
 
-    # ------------------------------------------------------------------ the background
+    # ------------------------------------------------------------------ background sender
 
-    def _see_to_reports(self, full: bool) -> None:
-        """Have a thread that sends what waits, and wake it if it is time."""
+    def _wake_sender(self, full: bool) -> None:
+        """Start the background thread if there is none, and wake it if a batch is full."""
         with self._starting:
-            if self._courier is None:
-                courier = threading.Thread(target=self._send_reports, name="discreet-reports", daemon=True)
-                with contextlib.suppress(RuntimeError):  # the program ends: `close` will send it
-                    courier.start()
-                    self._courier = courier
+            if self._sender is None:
+                sender = threading.Thread(target=self._send_reports, name="discreet-reports", daemon=True)
+                with contextlib.suppress(RuntimeError):  # the program is ending: `close` will send the report
+                    sender.start()
+                    self._sender = sender
         if full:
             self._wake.set()
 
@@ -165,11 +180,11 @@ class Client(ServiceOperations, Blocking):
             self._wake.wait(seconds)
             self._wake.clear()
 
-        self._carry_out(self._core.courier(), pause)
+        self._carry_out(self.logic.send_reports(), pause)
 
 
 class Experiment(ExperimentOperations, Blocking):
-    """One experiment of a service: assign, report, look at it, run it."""
+    """Handle on one experiment of a service. Made by `Client.experiment`."""
 
     _client: Client
 
@@ -178,16 +193,19 @@ class Experiment(ExperimentOperations, Blocking):
     @overload
     def assign(self, unit: list[str] | tuple[str, ...]) -> list[Assignment]: ...
     def assign(self, unit: str | list[str] | tuple[str, ...]) -> Assignment | list[Assignment]:
-        """What a unit gets, or what each of many gets. Asking again gives the same while the epoch lasts."""
+        """Return the assignment of a unit, or a list of them for many units.
+
+        A unit keeps its assignment while the epoch lasts.
+        """
         if isinstance(unit, str):
             return self.run(self._assign_one(unit))
         return self.run(self._assign_many(unit))
 
     @contextlib.contextmanager
     def trial(self, unit: str) -> Iterator[Trial]:
-        """Assign a unit and report its reward when the block ends, however it ends.
+        """Assign a unit, and report its reward when the block ends, also by an exception.
 
-        So the existence of a report tells nothing: a visit without an event reports the default.
+        A trial without an event reports the default reward, so the existence of a report reveals nothing.
         """
         trial = self.run(self._begin(unit))
         try:
@@ -195,12 +213,13 @@ class Experiment(ExperimentOperations, Blocking):
         finally:
             self.run(self._end(trial))
 
-    def run(self, steps: Steps[T]) -> T:
-        """Carry out the effects of an operation, one after the other."""
-        return self._client.run(steps)
+    def run(self, effects: Effects[T]) -> T:
+        """Carry out the effects of an operation and return its result."""
+        return self._client.run(effects)
 
 
-_CLIENTS: weakref.WeakSet[Client] = weakref.WeakSet()
+_CLIENTS: weakref.WeakKeyDictionary[Client, weakref.WeakMethod[Callable[[], None]]] = weakref.WeakKeyDictionary()
+"""All clients of this process, each with its method that starts it anew after a fork."""
 
 
 @atexit.register
@@ -210,10 +229,10 @@ def _close_all() -> None:
 
 
 def _begin_again() -> None:
-    """In a forked child: reports that wait are the parent's to send, and so are its connections."""
-    for client in list(_CLIENTS):
-        if not client._core.outbox.closed:
-            client._begin()
+    """Start all clients anew in a forked child: their reports and connections belong to the parent."""
+    for client, begin in list(_CLIENTS.items()):
+        if not client.logic.outbox.closed and (again := begin()) is not None:
+            again()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,14 +1,13 @@
-"""Everything that can be done with one experiment, as steps; `Experiment` and `AsyncExperiment` run them."""
+"""Operations on one experiment, for `Experiment` and `AsyncExperiment`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.client.calls import TROUBLE, Call, path
-from discreet.client.effects import Pause, Steps, Work
-from discreet.client.logic import Core, finite, unit_name, without_service
-from discreet.client.operation import operation
+from discreet.client.api import TROUBLE, Call, path
+from discreet.client.effects import Effects, Pause, Work, operation
+from discreet.client.logic import ClientLogic, fallback_assignment, finite, unit_name
 from discreet.client.service import ServiceOperations
 from discreet.core.errors import ArgumentError, ServiceError, UnreachableError
 from discreet.service.http.messages import (
@@ -32,7 +31,12 @@ T = TypeVar("T")
 
 
 class Trial:
-    """One unit, what it is shown, and the reward that will be reported for it in any case."""
+    """One assigned unit, and the reward that will be reported for it.
+
+    Args:
+        assignment: The unit's assignment.
+        default: The reward that is reported if none is set.
+    """
 
     def __init__(self, assignment: Assignment, default: float) -> None:
         self.assignment = assignment
@@ -40,12 +44,12 @@ class Trial:
 
     @property
     def arm(self) -> str | None:
-        """What to show."""
+        """The arm to show."""
         return self.assignment.arm
 
     @property
     def reward(self) -> float:
-        """What will be reported: the experiment's default, until it is set."""
+        """The reward that will be reported: the experiment's default until it is set."""
         return self._reward
 
     @reward.setter
@@ -53,15 +57,19 @@ class Trial:
         self._reward = finite(value)
 
     def __repr__(self) -> str:
-        return f"Trial(arm={self.arm!r})"  # and not its reward
+        return f"Trial(arm={self.arm!r})"  # never the reward
 
 
 class ExperimentOperations:
-    """What an experiment's handle can do.
+    """Operations of both handles on an experiment.
 
-    With a `fallback`, `assign` and trials never raise what the service did wrong: they give that arm, and it does not
-    learn. `default_reward` is what a trial without an event reports, and must be the experiment's own; if it is not
-    given, the service is asked for it once, which takes a key with the scope `analyse`.
+    Args:
+        client: The client.
+        name: The experiment's name or id.
+        fallback: The arm that `assign` and trials return, without learning, if the service fails. By default they
+            raise an error.
+        default_reward: The reward that a trial without an event reports, which must be the experiment's own. By
+            default the service is asked for it once, which needs a key with the scope "analyse".
     """
 
     def __init__(
@@ -73,57 +81,62 @@ class ExperimentOperations:
         self._default = None if default_reward is None else finite(default_reward)
 
     @property
-    def _core(self) -> Core:
-        return self._client._core  # the client's of today: a forked process has its own
+    def _logic(self) -> ClientLogic:
+        return self._client.logic  # looked up each time: a forked process has its own
 
     # ------------------------------------------------------------------ assign and report
 
-    def _assign_one(self, unit: str) -> Steps[Assignment]:
+    def _assign_one(self, unit: str) -> Effects[Assignment]:
         [assignment] = yield from self._assign_many([unit])
         return assignment
 
-    def _assign_many(self, units: Sequence[str]) -> Steps[list[Assignment]]:
+    def _assign_many(self, units: Sequence[str]) -> Effects[list[Assignment]]:
         names = [unit_name(unit) for unit in units]
-        steps = self._core.assign(self.name, names)
+        effects = self._logic.assign(self.name, names)
         if self.fallback is None:
-            return (yield from steps)
-        return (yield from self._core.shielded(steps, [without_service(name, self.fallback) for name in names]))
+            return (yield from effects)
+        instead = [fallback_assignment(name, self.fallback) for name in names]
+        return (yield from self._logic.with_fallback(effects, instead))
 
     @operation
-    def assign_nameless(self, count: int) -> Steps[list[Assignment]]:
-        """Assign so many units that have no name: for event-level privacy, where nobody comes back."""
+    def assign_nameless(self, count: int) -> Effects[list[Assignment]]:
+        """Return assignments of `count` units without names, for event-level privacy."""
         found: list[Assignment] = []
         while len(found) < count:
             request = AssignRequest(count=min(MOST_UNITS, count - len(found)))
             call = Call("POST", self._path("assignments"), Assignments, request, repeatable=False)
-            found += (yield from self._core.ask(call)).assignments
+            found += (yield from self._logic.ask(call)).assignments
         return found
 
     @operation
-    def report(self, assignment: Assignment | str | None, reward: Any) -> Steps[bool]:
-        """Queue the reward of an assignment; a background batch takes it to the service. The first one stands.
+    def report(self, assignment: Assignment | str | None, reward: Any) -> Effects[bool]:
+        """Queue the reward of an assignment, to be sent in the background. The first reward stands.
 
-        Gives whether it is on its way: not for an assignment that does not learn, for text that cannot be one, or when
-        there is no room.
+        Args:
+            assignment: The assignment, or its token.
+            reward: A finite number.
+
+        Returns:
+            True if it is queued; False if the assignment does not learn, its token is malformed, or the outbox is full.
         """
-        return (yield from self._core.report(assignment, reward))
+        return (yield from self._logic.report(assignment, reward))
 
-    def _begin(self, unit: str) -> Steps[Trial]:
+    def _begin(self, unit: str) -> Effects[Trial]:
         if self.fallback is None:
             return (yield from self._try(unit))
-        instead = Trial(without_service(unit_name(unit), self.fallback), self._default or 0.0)
-        return (yield from self._core.shielded(self._try(unit), instead))
+        instead = Trial(fallback_assignment(unit_name(unit), self.fallback), self._default or 0.0)
+        return (yield from self._logic.with_fallback(self._try(unit), instead))
 
-    def _try(self, unit: str) -> Steps[Trial]:
+    def _try(self, unit: str) -> Effects[Trial]:
         if self._default is None:
-            # Asked for before the unit is assigned: afterwards it would be too late to do without.
+            # Before the unit is assigned: if this fails, no assignment is left without a report.
             self._default = yield from self._default_reward()
-        [assignment] = yield from self._core.assign(self.name, [unit_name(unit)])
+        [assignment] = yield from self._logic.assign(self.name, [unit_name(unit)])
         return Trial(assignment, self._default)
 
-    def _default_reward(self) -> Steps[float]:
+    def _default_reward(self) -> Effects[float]:
         try:
-            return (yield from self._core.ask(self._view())).default_reward
+            return (yield from self._logic.ask(self._view())).default_reward
         except ServiceError as error:
             if error.status == 403:
                 raise ServiceError(
@@ -132,78 +145,83 @@ class ExperimentOperations:
                 ) from None
             raise
 
-    def _end(self, trial: Trial) -> Steps[bool]:
-        return (yield from self._core.report(trial.assignment, trial.reward))
+    def _end(self, trial: Trial) -> Effects[bool]:
+        return (yield from self._logic.report(trial.assignment, trial.reward))
 
-    # ------------------------------------------------------------------ look
-
-    @operation
-    def view(self) -> Steps[ExperimentView]:
-        """The experiment: its state, its promise, and what was released about each arm."""
-        return (yield from self._core.ask(self._view()))
+    # ------------------------------------------------------------------ read
 
     @operation
-    def releases(self) -> Steps[list[ReleaseView]]:
-        """Every noisy total that left the private side, oldest first."""
-        return (yield from self._core.ask(Call("GET", self._path("releases"), Releases))).releases
+    def view(self) -> Effects[ExperimentView]:
+        """Return the experiment: its state, its privacy, and the releases of each arm."""
+        return (yield from self._logic.ask(self._view()))
 
     @operation
-    def epochs(self) -> Steps[list[EpochView]]:
-        """All epochs, oldest first."""
-        return (yield from self._core.ask(Call("GET", self._path("epochs"), Epochs))).epochs
+    def releases(self) -> Effects[list[ReleaseView]]:
+        """Return all releases, oldest first."""
+        return (yield from self._logic.ask(Call("GET", self._path("releases"), Releases))).releases
 
     @operation
-    def plan(self) -> Steps[PlanView]:
-        """What the open epoch needs: how many contributions of each arm, on which grid."""
-        return (yield from self._core.ask(Call("GET", self._path("plan"), PlanView)))
+    def epochs(self) -> Effects[list[EpochView]]:
+        """Return all epochs, oldest first."""
+        return (yield from self._logic.ask(Call("GET", self._path("epochs"), Epochs))).epochs
 
     @operation
-    def wait_until_settled(self, timeout: float = 3600.0, every: float = 2.0) -> Steps[ExperimentView]:
-        """Look every so many seconds until nothing is left to find out, the experiment ends, or the time is up."""
-        end = self._core.clock() + timeout
+    def plan(self) -> Effects[PlanView]:
+        """Return the plan of the open epoch: the contributions of each arm, and the grid."""
+        return (yield from self._logic.ask(Call("GET", self._path("plan"), PlanView)))
+
+    @operation
+    def wait_until_settled(self, timeout: float = 3600.0, every: float = 2.0) -> Effects[ExperimentView]:
+        """Poll the experiment until it is settled or ended, or the time is up, and return it.
+
+        Args:
+            timeout: The most seconds to wait.
+            every: The seconds between two requests.
+        """
+        end = self._logic.clock() + timeout
         while True:
-            view = yield from self._core.ask(self._view())
-            if view.settled or view.state in ("stopped", "archived") or self._core.clock() + every > end:
+            view = yield from self._logic.ask(self._view())
+            if view.settled or view.state in ("stopped", "archived") or self._logic.clock() + every > end:
                 return view
             yield Pause(every)
 
     # ------------------------------------------------------------------ run
 
     @operation
-    def start(self) -> Steps[ExperimentView]:
-        """Start it: from here on it cannot be changed, and its epsilon is charged to its population."""
+    def start(self) -> Effects[ExperimentView]:
+        """Start the experiment and charge its epsilon to its population. It cannot be changed afterwards."""
         return (yield from self._do("start"))
 
     @operation
-    def pause(self) -> Steps[ExperimentView]:
-        """Assign without learning for a while."""
+    def pause(self) -> Effects[ExperimentView]:
+        """Pause the experiment: units are assigned without learning."""
         return (yield from self._do("pause"))
 
     @operation
-    def resume(self) -> Steps[ExperimentView]:
-        """Learn again."""
+    def resume(self) -> Effects[ExperimentView]:
+        """Resume a paused experiment."""
         return (yield from self._do("resume"))
 
     @operation
-    def stop(self) -> Steps[ExperimentView]:
-        """End it for good."""
+    def stop(self) -> Effects[ExperimentView]:
+        """End the experiment for good."""
         return (yield from self._do("stop"))
 
     @operation
-    def archive(self) -> Steps[ExperimentView]:
-        """Put it away."""
+    def archive(self) -> Effects[ExperimentView]:
+        """Archive the experiment."""
         return (yield from self._do("archive"))
 
     @operation
-    def delete(self) -> Steps[None]:
+    def delete(self) -> Effects[None]:
         """Delete a draft."""
-        yield from self._core.ask(Call("DELETE", self._path(), type(None)))
+        yield from self._logic.ask(Call("DELETE", self._path(), type(None)))
 
     # ------------------------------------------------------------------ from an event log
 
     @operation
-    def close_with(self, totals: EpochTotals) -> Steps[None]:
-        """Hand in the exact totals of the open epoch. The service adds the noise and releases them."""
+    def close_with(self, totals: EpochTotals) -> Effects[None]:
+        """Close the open epoch with exact totals. The service adds noise and releases them."""
         yield from self._hand_in(totals)
 
     @operation
@@ -216,16 +234,27 @@ class ExperimentOperations:
         before: Any = None,
         columns: Columns | None = None,
         engine: Engine = "duckdb",
-    ) -> Steps[LogTotals]:
-        """Fill the open epoch from an event log: ask for the plan, aggregate the log here, and hand in the totals.
+    ) -> Effects[LogTotals]:
+        """Close the open epoch with totals of an event log, which is aggregated here. See `discreet.logs`.
 
-        What is given back has `epoch` and `until`: keep both. The next call is for `epoch + 1`, `after=until`. One for
-        an epoch that is not open is refused, so that nothing is used twice by mistake. See `discreet.logs`.
+        Args:
+            log: A Parquet or CSV file, an Arrow table, or a data frame.
+            epoch: The epoch to close, which must be the open one: so no contribution is used twice by mistake.
+            after: The `until` of the previous epoch.
+            before: The time from which on contributions are too young to be used.
+            columns: The names of the log's columns.
+            engine: "duckdb" or "polars".
+
+        Returns:
+            The totals. Keep `epoch` and `until`: the next call is for `epoch + 1` with `after=until`.
+
+        Raises:
+            ArgumentError: If `epoch` is not the open one, or an arm has too few contributions.
         """
         from discreet.logs import epoch_totals  # noqa: PLC0415  (an extra of its own)
 
-        view = yield from self._core.ask(self._view())
-        plan = yield from self._core.ask(Call("GET", self._path("plan"), PlanView))
+        view = yield from self._logic.ask(self._view())
+        plan = yield from self._logic.ask(Call("GET", self._path("plan"), PlanView))
         if plan.epoch != epoch:
             raise ArgumentError(f"epoch must be the open one, {plan.epoch}, with the `until` before it, got {epoch!r}")
 
@@ -252,15 +281,15 @@ class ExperimentOperations:
             raise
         return found
 
-    def _hand_in(self, totals: EpochTotals) -> Steps[None]:
+    def _hand_in(self, totals: EpochTotals) -> Effects[None]:
         try:
-            yield from self._core.ask(self._totals(totals))
+            yield from self._logic.ask(self._totals(totals))
         except ServiceError as error:
             if not isinstance(error, UnreachableError) and error.status not in TROUBLE:
                 raise
-            # It may have arrived. An epoch is closed once, so it shows.
-            epochs = (yield from self._core.ask(Call("GET", self._path("epochs"), Epochs))).epochs
-            if not any(one.number == totals.epoch and one.state == "closed" for one in epochs):
+            # The totals may have arrived; the list of epochs shows it.
+            epochs = (yield from self._logic.ask(Call("GET", self._path("epochs"), Epochs))).epochs
+            if not any(each.number == totals.epoch and each.state == "closed" for each in epochs):
                 raise error from None
 
     # ------------------------------------------------------------------ calls
@@ -271,8 +300,8 @@ class ExperimentOperations:
     def _view(self) -> Call[ExperimentView]:
         return Call("GET", self._path(), ExperimentView)
 
-    def _do(self, verb: str) -> Steps[ExperimentView]:
-        return self._core.ask(Call("POST", self._path(verb), ExperimentView, repeatable=False))
+    def _do(self, verb: str) -> Effects[ExperimentView]:
+        return self._logic.ask(Call("POST", self._path(verb), ExperimentView, repeatable=False))
 
     def _totals(self, totals: EpochTotals) -> Call[None]:
         return Call("POST", self._path("totals"), type(None), totals, repeatable=False)

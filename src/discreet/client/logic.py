@@ -1,4 +1,4 @@
-"""What both clients do, without doing it: retries, batches, fallbacks. The shells carry out the effects."""
+"""The logic of both clients, as generators of effects: retries, batches of reports, fallbacks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from discreet.client.calls import Call, path, problem, waiting_time
-from discreet.client.effects import Pause, Steps, Unanswered
-from discreet.client.outbox import Batch, Outbox
+from discreet.client.api import Call, error_in, path, retry_after
+from discreet.client.effects import Effects, Pause, Unanswered
+from discreet.client.outbox import Outbox
 from discreet.core import checks
 from discreet.core.errors import ArgumentError, FinishedError, ServiceError, UnreachableError
 from discreet.service.http.messages import (
@@ -28,13 +28,25 @@ from discreet.service.http.messages import (
 T = TypeVar("T")
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0
-MOST_TOKEN = 200  # letters of an assignment
-DELIVERY = 10.0  # seconds for one batch of reports to be answered
+MOST_TOKEN = 200  # characters of an assignment's token
+DELIVERY = 10.0  # seconds to wait for the answer to a batch of reports
 log = logging.getLogger("discreet.client")
 
 
-class Core:
-    """The logic of a client and what it remembers: reports that wait, and whether the service was down just now."""
+class ClientLogic:
+    """The operations of a client that need state: the outbox, and recent outages.
+
+    The arguments are those of `Client`.
+
+    Args:
+        patience: Seconds to keep trying a call.
+        timeout: Seconds for one attempt.
+        batch: The most reports in a batch.
+        delay: Seconds after which a batch that is not full is sent.
+        room: The most reports that may be pending.
+        when_full: "drop" or "wait".
+        clock: A monotonic clock, in seconds.
+    """
 
     def __init__(
         self,
@@ -55,14 +67,25 @@ class Core:
             raise ArgumentError(f"batch must be at most {MOST_REWARDS}, got {batch!r}")
         self.outbox = Outbox(checks.whole("room", room), size, checks.positive("delay", delay), clock)
         self.clock = clock
-        self._down_until = self._mentioned = -math.inf
-        self._tries = 0  # of the courier since something arrived
-        self._complained = False
+        self._down_until = self._fallback_warned = -math.inf
+        self._tries = 0  # failed deliveries since the last success
+        self._outage_warned = False
 
     # ------------------------------------------------------------------ one call
 
-    def ask(self, call: Call[T], patience: float | None = None, timeout: float | None = None) -> Steps[T]:
-        """Send a request until it is answered, or `patience` seconds are over; 0 is one try, of `timeout` seconds."""
+    def ask(self, call: Call[T], patience: float | None = None, timeout: float | None = None) -> Effects[T]:
+        """Send a request until it is answered or `patience` seconds have passed.
+
+        Args:
+            call: The request.
+            patience: Seconds to keep trying; 0 for a single attempt. By default the client's.
+            timeout: Seconds for one attempt. By default the client's, within `patience`.
+
+        Raises:
+            UnreachableError: If no attempt was answered. A request that is not repeatable is not sent again once it
+                may have arrived.
+            ServiceError: If the service refused.
+        """
         end = self.clock() + (self.patience if patience is None else patience)
         tries = 0
         while True:
@@ -77,8 +100,8 @@ class Core:
             else:
                 if not call.may_repeat(reply.status):
                     return call.read(reply)
-                failure = UnreachableError(str(problem(reply)), status=reply.status)
-                pause = waiting_time(reply)
+                failure = UnreachableError(str(error_in(reply)), status=reply.status)
+                pause = retry_after(reply)
             pause = max(pause, backoff(tries))
             tries += 1
             if self.clock() + pause >= end:
@@ -87,8 +110,13 @@ class Core:
 
     # ------------------------------------------------------------------ assign
 
-    def assign(self, experiment: str, units: Sequence[str]) -> Steps[list[Assignment]]:
-        """An assignment for each unit."""
+    def assign(self, experiment: str, units: Sequence[str]) -> Effects[list[Assignment]]:
+        """Return an assignment for each unit.
+
+        Args:
+            experiment: The experiment's name or id.
+            units: The units' names.
+        """
         found: list[Assignment] = []
         for start in range(0, len(units), MOST_UNITS):
             request = AssignRequest(units=list(units[start : start + MOST_UNITS]))
@@ -96,23 +124,43 @@ class Core:
             found += (yield from self.ask(call)).assignments
         return found
 
-    def shielded(self, steps: Steps[T], instead: T) -> Steps[T]:
-        """What the steps give, or `instead` if the service fails. One that was just down is not waited for again."""
+    def with_fallback(self, effects: Effects[T], instead: T) -> Effects[T]:
+        """Return the result of an operation, or `instead` if the service fails.
+
+        For `patience` seconds after an outage the service is not asked again.
+
+        Args:
+            effects: The operation.
+            instead: The result without the service.
+        """
         if self.clock() < self._down_until:
-            steps.close()
+            effects.close()
             return instead
         try:
-            return (yield from steps)
+            return (yield from effects)
         except ServiceError as error:
             if isinstance(error, UnreachableError):
                 self._down_until = self.clock() + self.patience
-            self._mention(f"serving the fallback: {error}")
+            if self.clock() >= self._fallback_warned + LONGEST_PAUSE:  # not for every visitor
+                self._fallback_warned = self.clock()
+                log.warning(f"serving the fallback: {error}")
             return instead
 
     # ------------------------------------------------------------------ report
 
-    def report(self, assignment: Assignment | str | None, reward: Any) -> Steps[bool]:
-        """Queue a reward; whether it is on its way. What does not learn, or is no assignment at all, needs none."""
+    def report(self, assignment: Assignment | str | None, reward: Any) -> Effects[bool]:
+        """Queue a reward.
+
+        Args:
+            assignment: The assignment or its token; None for one that does not learn.
+            reward: A finite number.
+
+        Returns:
+            True if it is queued; False if it is not needed, the token is malformed, or the outbox is full.
+
+        Raises:
+            FinishedError: If the client is closed.
+        """
         value = finite(reward)
         token = assignment.assignment if isinstance(assignment, Assignment) else assignment
         if token is None or not may_be_token(token):
@@ -124,21 +172,21 @@ class Core:
             queued = yield from self._make_room(token, value)
         if not queued:
             self.outbox.lose(1)
-            self._complain("more reports wait for the service than there is room for; new ones are dropped")
+            self._warn("more reports wait for the service than there is room for; new ones are dropped")
         return queued
 
-    def _make_room(self, token: str, value: float) -> Steps[bool]:
+    def _make_room(self, token: str, value: float) -> Effects[bool]:
         end = self.clock() + self.patience
         while not (queued := self.outbox.add(token, value)) and not self.outbox.closed and self.clock() < end:
             try:
                 if not (yield from self.deliver(end - self.clock())):
-                    yield Pause(FIRST_PAUSE)  # everything is on its way already
+                    yield Pause(FIRST_PAUSE)  # all reports are being sent
             except UnreachableError:
                 yield Pause(backoff(self._tries))
         return queued
 
-    def deliver(self, within: float = DELIVERY) -> Steps[bool]:
-        """Try once to send a batch; False if none waits."""
+    def deliver(self, within: float = DELIVERY) -> Effects[bool]:
+        """Send one batch, in one attempt of at most `within` seconds; return False if none is queued."""
         batch = self.outbox.take()
         if not batch:
             return False
@@ -151,19 +199,21 @@ class Core:
             self.outbox.put_back(batch)
             raise
         except ServiceError as error:
-            self._give_up(batch, str(error))
+            self.outbox.lose(len(batch))
+            self.outbox.delivered(batch)
+            self._warn(f"reports were refused: {error}")
         except BaseException:  # the program ends, or the task is cancelled
             self.outbox.put_back(batch)
             raise
         else:
-            self._tries, self._complained = 0, False
-            self.outbox.arrived(batch)
+            self._tries, self._outage_warned = 0, False
+            self.outbox.delivered(batch)
             if "unknown" in receipts.statuses:
                 log.warning("the service does not know some of the reported assignments")
         return True
 
-    def courier(self) -> Steps[None]:
-        """Send what is due, for as long as the client is open."""
+    def send_reports(self) -> Effects[None]:
+        """Send each batch when it is due, until the client is closed. This runs in the background."""
         while not self.outbox.closed:
             wait = self.outbox.due_in()
             if wait is None or wait > 0:
@@ -172,19 +222,19 @@ class Core:
             try:
                 yield from self.deliver()
             except UnreachableError as error:
-                self._complain(f"reports wait: {error}")
+                self._warn(f"reports wait: {error}")
                 self.outbox.hold(backoff(self._tries))
-            except Exception as error:  # nobody would notice a courier that died; its words could hold a reward
-                self._complain(f"reports wait: {type(error).__name__}")
+            except Exception as error:  # must not end the background sender; its message could contain a reward
+                self._warn(f"reports wait: {type(error).__name__}")
                 self.outbox.hold(LONGEST_PAUSE)
 
-    def flush(self, patience: float | None = None) -> Steps[bool]:
-        """Send all that waits; False if some could not be sent in time."""
+    def flush(self, patience: float | None = None) -> Effects[bool]:
+        """Send all reports; return False if some could not be sent within `patience` seconds."""
         end = self.clock() + (self.patience if patience is None else patience)
         while self.outbox.pending:
             try:
                 if not (yield from self.deliver(end - self.clock())):
-                    yield Pause(0.01)  # the rest is on its way
+                    yield Pause(0.01)  # the rest is being sent
             except UnreachableError:
                 pause = backoff(self._tries)
                 if self.clock() + pause >= end:
@@ -194,45 +244,40 @@ class Core:
                 return not self.outbox.pending
         return True
 
-    def finish(self) -> Steps[None]:
-        """Take no more reports and send the rest; what cannot be sent will count as the experiment's default."""
+    def finish(self) -> Effects[None]:
+        """Refuse further reports and send the rest. Those that cannot be sent will count as the default reward."""
         self.outbox.close()
         if not (yield from self.flush()):
             self.outbox.lose(self.outbox.pending)
             log.warning("some reports could not be sent before the end; they will count as the default reward")
 
-    def _give_up(self, batch: Batch, why: str) -> None:
-        self.outbox.lose(len(batch))
-        self.outbox.arrived(batch)
-        self._complain(f"reports were refused: {why}")
-
-    def _mention(self, what: str) -> None:
-        """Not for every visitor."""
-        if self.clock() >= self._mentioned + LONGEST_PAUSE:
-            self._mentioned = self.clock()
-            log.warning(what)
-
-    def _complain(self, what: str) -> None:
-        """Once for each outage, and without a count: where only successes are reported, it would be their number."""
-        if not self._complained:
-            self._complained = True
-            log.warning(what)
+    def _warn(self, message: str) -> None:
+        """Log a warning once per outage. No count: where only successes are reported, it would be their number."""
+        if not self._outage_warned:
+            self._outage_warned = True
+            log.warning(message)
 
 
 def backoff(tries: int) -> float:
-    """Seconds before the next try: doubling, and random, so that clients do not come back all at once."""
+    """Return the seconds before the next attempt: doubling, and random, so that clients do not return all at once."""
     most = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(tries, 20))
     return most * random.uniform(0.5, 1.0)
 
 
-def without_service(unit: str | None, arm: str) -> Assignment:
-    """What is shown when nobody can be asked: its reward is not needed."""
+def fallback_assignment(unit: str | None, arm: str) -> Assignment:
+    """Return an assignment made without the service, which does not learn.
+
+    Args:
+        unit: The unit's name.
+        arm: The fallback arm.
+    """
     return Assignment(unit=unit, arm=arm, assignment=None, epoch=None, learn=False, deadline=None)
 
 
 def may_be_token(token: Any) -> bool:
-    """Whether an assignment's text could be one. It may come from a visitor's cookie, and is sent along with others':
-    one that the service cannot even read would have the whole batch refused.
+    """Return True if a text has the form of an assignment's token.
+
+    It may come from a visitor's cookie. A malformed one would have the whole batch refused.
     """
     if not isinstance(token, str):
         raise ArgumentError(f"assignment must be an Assignment or its text, got a {type(token).__name__}")
@@ -240,7 +285,7 @@ def may_be_token(token: Any) -> bool:
 
 
 def finite(reward: Any) -> float:
-    """A reward as a number; an error does not say which."""
+    """Return a reward as a finite float. An error does not repeat it."""
     try:
         value = float(reward)
     except (TypeError, ValueError, OverflowError):
@@ -251,7 +296,7 @@ def finite(reward: Any) -> float:
 
 
 def unit_name(unit: Any) -> str:
-    """A unit's name, which is text: the service keeps only a keyed digest of it."""
+    """Return a unit's name, which must be text. The service keeps only a keyed digest of it."""
     if not isinstance(unit, str):
         raise ArgumentError(f"unit must be text, such as an account's name, got a {type(unit).__name__}; use str(...)")
     return unit

@@ -1,4 +1,4 @@
-"""Reports that wait to be sent: bounded, in order, each assignment once."""
+"""Queue of reports: bounded, in order, each assignment once."""
 
 from __future__ import annotations
 
@@ -11,86 +11,100 @@ Batch = list[tuple[str, float]]
 
 
 class Outbox:
-    """A queue of rewards by assignment, for any number of threads.
+    """Queue of rewards by assignment, safe for threads. It is never printed, since it holds rewards.
 
-    The first reward of an assignment stands, as it does in the service. What is being sent still takes room until it
-    has arrived. Nothing here can be printed: rewards are nobody's business.
+    The first reward of an assignment stands, as it does in the service. A batch that is being sent counts against
+    `room` until it is delivered.
+
+    Args:
+        room: The most reports that are queued or being sent.
+        batch: The most reports in a batch.
+        delay: Seconds after which a batch that is not full is due.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, room: int, batch: int, delay: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.room, self.batch, self.delay = room, batch, delay
-        self.on_news: Callable[[bool], object] = lambda full: None  # a first report waits, or (True) a whole batch
+        self.on_queued: Callable[[bool], object] = lambda full: None  # for the first report, and (True) a full batch
         self._clock = clock
         self._lock = threading.Lock()
-        self._waiting: OrderedDict[str, float] = OrderedDict()
-        self._flying = 0
+        self._queued: OrderedDict[str, float] = OrderedDict()
+        self._sending = 0
         self.lost = 0
         self.closed = False
         self._since = self._not_before = 0.0
 
     @property
     def pending(self) -> int:
-        """Reports that have not arrived: those that wait and those on their way."""
+        """Number of reports that are queued or being sent."""
         with self._lock:
-            return len(self._waiting) + self._flying
+            return len(self._queued) + self._sending
 
     def add(self, assignment: str, reward: float) -> bool:
-        """Queue a report; False if there is no room for it, or the outbox is closed."""
+        """Queue a report.
+
+        Args:
+            assignment: The assignment's token.
+            reward: Its reward. Ignored if a reward of this assignment is queued already.
+
+        Returns:
+            False if the outbox is full or closed.
+        """
         with self._lock:
             if self.closed:
                 return False
-            if assignment in self._waiting:
+            if assignment in self._queued:
                 return True
-            if len(self._waiting) + self._flying >= self.room:
+            if len(self._queued) + self._sending >= self.room:
                 return False
-            if not self._waiting:
+            if not self._queued:
                 self._since = self._clock()
-            self._waiting[assignment] = reward
-            waiting = len(self._waiting)
-        if waiting in (1, self.batch):
-            self.on_news(waiting == self.batch)
+            self._queued[assignment] = reward
+            count = len(self._queued)
+        if count in (1, self.batch):
+            self.on_queued(count == self.batch)
         return True
 
     def take(self) -> Batch:
-        """The oldest reports, up to a batch, to be sent: afterwards `arrived` or `put_back` must be told."""
+        """Return the oldest reports, up to a batch, to send them. `delivered` or `put_back` must follow."""
         with self._lock:
-            batch = [self._waiting.popitem(last=False) for _ in range(min(self.batch, len(self._waiting)))]
-            self._flying += len(batch)
+            batch = [self._queued.popitem(last=False) for _ in range(min(self.batch, len(self._queued)))]
+            self._sending += len(batch)
             return batch
 
-    def arrived(self, batch: Batch) -> None:
-        """Forget a batch that was sent."""
+    def delivered(self, batch: Batch) -> None:
+        """Forget a batch."""
         with self._lock:
-            self._flying -= len(batch)
+            self._sending -= len(batch)
 
     def put_back(self, batch: Batch) -> None:
-        """A batch could not be sent: it comes first again, before what was reported since."""
+        """Queue a batch that could not be sent again, before all newer reports."""
         with self._lock:
-            self._flying -= len(batch)
+            self._sending -= len(batch)
             for assignment, reward in reversed(batch):
-                self._waiting[assignment] = reward
-                self._waiting.move_to_end(assignment, last=False)
+                self._queued[assignment] = reward
+                self._queued.move_to_end(assignment, last=False)
 
     def lose(self, count: int) -> None:
-        """Note that so many reports will never arrive."""
+        """Add `count` reports that will never arrive to `lost`."""
         with self._lock:
             self.lost += count
 
     def close(self) -> None:
-        """Take nothing more. Whoever was told that a report is queued was told so before."""
+        """Refuse all further reports. Those that were accepted stay queued."""
         with self._lock:
             self.closed = True
 
     def hold(self, seconds: float) -> None:
-        """Let nothing be due for so long."""
+        """Let no batch be due for some seconds."""
         with self._lock:
             self._not_before = self._clock() + seconds
 
     def due_in(self) -> float | None:
-        """Seconds until a batch is due: it is full, or its oldest report has waited `delay`. None if nothing waits."""
+        """Return the seconds until a batch is due (full, or older than `delay`); None if nothing is queued."""
         with self._lock:
-            if not self._waiting:
+            if not self._queued:
                 return None
             now = self._clock()
-            ready = now if len(self._waiting) >= self.batch else self._since + self.delay
+            ready = now if len(self._queued) >= self.batch else self._since + self.delay
             return max(0.0, ready - now, self._not_before - now)

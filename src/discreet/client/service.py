@@ -1,14 +1,13 @@
-"""Everything that can be done with a whole service, as steps; `Client` and `AsyncClient` run them."""
+"""Operations on a whole service, for `Client` and `AsyncClient`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.client.calls import Call, checked, decimal, path
-from discreet.client.effects import Steps
-from discreet.client.logic import Core
-from discreet.client.operation import operation
+from discreet.client.api import Call, checked, decimal, path
+from discreet.client.effects import Effects, operation
+from discreet.client.logic import ClientLogic
 from discreet.service.http.messages import (
     Algorithms,
     AlgorithmView,
@@ -29,79 +28,105 @@ from discreet.service.http.messages import (
 
 
 class ServiceOperations:
-    """What a client can do besides handing out experiments."""
+    """Operations of both clients."""
 
-    _core: Core
+    logic: ClientLogic
 
     @operation
-    def flush(self, patience: float | None = None) -> Steps[bool]:
-        """Send every report that waits; False if some could not be sent in time. They are kept."""
-        return (yield from self._core.flush(patience))
+    def flush(self, patience: float | None = None) -> Effects[bool]:
+        """Send all pending reports; return False if some could not be sent within `patience` seconds (and are kept)."""
+        return (yield from self.logic.flush(patience))
 
     # ------------------------------------------------------------------ experiments
 
     @operation
-    def create(self, /, name: str, *, epsilon: str | float, **description: Any) -> Steps[ExperimentView]:
-        """Describe a new experiment, as a draft: its fields are those of `NewExperiment`."""
+    def create(self, /, name: str, *, epsilon: str | float, **description: Any) -> Effects[ExperimentView]:
+        """Create an experiment, as a draft.
+
+        Args:
+            name: The name: lower-case letters, digits and dashes.
+            epsilon: The privacy parameter, a number or its decimal text.
+            **description: More fields of `discreet.service.http.messages.NewExperiment`, such as `arms`.
+
+        Raises:
+            ArgumentError: If a field is unknown or wrong.
+        """
         fields = {"name": name, "epsilon": decimal("epsilon", epsilon), **description}
         message = checked(NewExperiment, fields)
-        return (yield from self._core.ask(Call("POST", path("experiments"), ExperimentView, message, repeatable=False)))
+        return (yield from self.logic.ask(Call("POST", path("experiments"), ExperimentView, message, repeatable=False)))
 
     @operation
-    def experiments(self) -> Steps[list[ExperimentView]]:
-        """All experiments that the key may see."""
-        return (yield from self._core.ask(Call("GET", path("experiments"), Experiments))).experiments
+    def experiments(self) -> Effects[list[ExperimentView]]:
+        """Return all experiments that the key may see."""
+        return (yield from self.logic.ask(Call("GET", path("experiments"), Experiments))).experiments
 
     @operation
-    def algorithms(self) -> Steps[list[AlgorithmView]]:
-        """Every policy and rule that the service can run."""
-        return (yield from self._core.ask(Call("GET", path("algorithms"), Algorithms))).algorithms
+    def algorithms(self) -> Effects[list[AlgorithmView]]:
+        """Return all policies and rules that the service can run."""
+        return (yield from self.logic.ask(Call("GET", path("algorithms"), Algorithms))).algorithms
 
     @operation
-    def planner(self, /, **question: Any) -> Steps[ExperimentPlan]:
-        """How many assignments an experiment will take, such as `planner(arms=4, epsilon=1, gap=0.02)`."""
+    def planner(self, /, **question: Any) -> Effects[ExperimentPlan]:
+        """Return the number of assignments that an experiment needs: `planner(arms=4, epsilon=1, gap=0.02)`."""
         query = {name: str(value) for name, value in question.items() if value is not None}
-        return (yield from self._core.ask(Call("GET", path("planner"), ExperimentPlan, query=query)))
+        return (yield from self.logic.ask(Call("GET", path("planner"), ExperimentPlan, query=query)))
 
     # ------------------------------------------------------------------ populations and keys
 
     @operation
-    def populations(self) -> Steps[list[PopulationView]]:
-        """All populations, and what is left of their budgets."""
-        return (yield from self._core.ask(Call("GET", path("populations"), Populations))).populations
+    def populations(self) -> Effects[list[PopulationView]]:
+        """Return all populations with their remaining budgets."""
+        return (yield from self.logic.ask(Call("GET", path("populations"), Populations))).populations
 
     @operation
-    def create_population(self, name: str, budget: str | float) -> Steps[PopulationView]:
-        """Name a group of people, and what all experiments together may cost one of them."""
+    def create_population(self, name: str, budget: str | float) -> Effects[PopulationView]:
+        """Create a population, a group of people with a privacy budget.
+
+        Args:
+            name: The name: lower-case letters, digits and dashes.
+            budget: The most epsilon that all experiments together may spend on one person.
+        """
         message = checked(NewPopulation, {"name": name, "budget": decimal("budget", budget)})
-        return (yield from self._core.ask(Call("POST", path("populations"), PopulationView, message, repeatable=False)))
+        return (yield from self.logic.ask(Call("POST", path("populations"), PopulationView, message, repeatable=False)))
 
     @operation
-    def set_budget(self, population: str, budget: str | float) -> Steps[PopulationView]:
-        """Change what all experiments together may cost one of these people: never to less than is set aside."""
+    def set_budget(self, population: str, budget: str | float) -> Effects[PopulationView]:
+        """Change the budget of a population.
+
+        Args:
+            population: The population's name.
+            budget: The new budget. It must cover what is reserved already.
+        """
         message = checked(NewBudget, {"budget": decimal("budget", budget)})
-        return (yield from self._core.ask(Call("PUT", path("populations", population), PopulationView, message)))
+        return (yield from self.logic.ask(Call("PUT", path("populations", population), PopulationView, message)))
 
     @operation
-    def ledger(self, population: str = "everybody") -> Steps[Ledger]:
-        """Everything that was ever charged to a population."""
-        return (yield from self._core.ask(Call("GET", path("populations", population, "ledger"), Ledger)))
+    def ledger(self, population: str = "everybody") -> Effects[Ledger]:
+        """Return all charges to a population's budget."""
+        return (yield from self.logic.ask(Call("GET", path("populations", population, "ledger"), Ledger)))
 
     @operation
-    def keys(self) -> Steps[list[KeyView]]:
-        """All keys, without their secrets."""
-        return (yield from self._core.ask(Call("GET", path("keys"), Keys))).keys
+    def keys(self) -> Effects[list[KeyView]]:
+        """Return all keys, without their secrets."""
+        return (yield from self.logic.ask(Call("GET", path("keys"), Keys))).keys
 
     @operation
     def create_key(
         self, name: str, scopes: Sequence[str], experiment: str | None = None, expires_in: float | None = None
-    ) -> Steps[MadeKey]:
-        """Make a key; `.key` of the answer is the only time that its secret is seen."""
+    ) -> Effects[MadeKey]:
+        """Create a key. Its secret is in `.key` of the answer and cannot be read later.
+
+        Args:
+            name: The key's name.
+            scopes: The permissions: "assign", "report", "analyse", "admin".
+            experiment: The only experiment that the key may use. By default all.
+            expires_in: The seconds for which the key is valid. By default for ever.
+        """
         fields = {"name": name, "scopes": list(scopes), "experiment": experiment, "expires_in": expires_in}
         message = checked(NewKey, fields)
-        return (yield from self._core.ask(Call("POST", path("keys"), MadeKey, message, repeatable=False)))
+        return (yield from self.logic.ask(Call("POST", path("keys"), MadeKey, message, repeatable=False)))
 
     @operation
-    def revoke_key(self, id: str) -> Steps[KeyView]:  # noqa: A002  (what the service calls it)
-        """Make a key useless from now on."""
-        return (yield from self._core.ask(Call("DELETE", path("keys", id), KeyView)))
+    def revoke_key(self, id: str) -> Effects[KeyView]:  # noqa: A002  (what the service calls it)
+        """Revoke a key."""
+        return (yield from self.logic.ask(Call("DELETE", path("keys", id), KeyView)))

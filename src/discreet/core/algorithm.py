@@ -1,90 +1,215 @@
-"""What rules and policies share: a privacy statement, a ledger, and a saved state."""
+"""The base class of all algorithms: options that are declared once, a plan, and learning from releases alone."""
 
 from __future__ import annotations
 
-import os
-from abc import ABC
-from typing import Any, ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
-from discreet.core.errors import PrivacyError
-from discreet.core.noise import Noise, noise_state, rewind_noise
-from discreet.core.options import Configured
-from discreet.core.privacy import Neighbours, Privacy, Release, Unit, not_private, release_state, restore_release
-from discreet.drivers._kept import Kept
+from discreet.core.errors import ArgumentError, FinishedError, StateError
+from discreet.core.grid import Grid
+from discreet.core.ledger import Ledger
+from discreet.core.options import checked_options, field_names, learned_fields, required_options
+from discreet.core.plans import Arm, Plan, TotalsQuery
+from discreet.core.privacy import NOT_PRIVATE, Privacy, Unit
+from discreet.core.releases import Kind, Release
+from discreet.core.statistics import Statistic
 
 
-class Algorithm(Configured, Kept, ABC):
-    """The base of `Policy` and `StoppingRule`."""
+@dataclass(kw_only=True)
+class Algorithm(ABC):
+    """A public value: options, and what was learned from releases.
+
+    It plans an epoch, and learns what was released of it. The same options and the same releases give an equal object,
+    in any process and at any time. It holds no reward, no noise, no lock and no file, so it is copied, pickled,
+    compared and shown freely. A driver (`Bandit`, `Stream`, `Totals`) runs it on a copy.
+
+    A subclass is a dataclass. Its options are constructor arguments whose types carry their check; what it learns is
+    in fields with `init=False`, which are JSON values (with `compare=False`: caches of what follows from the others).
+    It writes `_plan` and `_learn`, and `_start` if it has to.
+    """
 
     key: ClassVar[str]
-    """The short name, for the registry."""
-    privacy_reason: ClassVar[str | None] = None
+    """The name in the registry, in files and on the command line."""
+    family: ClassVar[str]
+    """"policy" or "rule"."""
+    reason: ClassVar[str | None] = None
     """Why it is private, in one sentence; None for what is not private."""
-    privacy_unit: ClassVar[Unit] = Unit.REWARD
-    neighbours: ClassVar[Neighbours] = Neighbours.ONE_REWARD
+    unit: ClassVar[Unit] = Unit.REWARD
+    """Whom its promise protects."""
+    keeps_secrets: ClassVar[bool] = False
+    """True if the curator keeps exact sums or threshold noise for it between epochs. A service runs only algorithms
+    for which it keeps none."""
+    statistic: ClassVar[Statistic] = Statistic.TOTAL
+    """What is added up of an epoch's rewards."""
+    reads_samples: ClassVar[bool] = False
+    """True if it reads samples one by one, without privacy. Its ledger has nothing to account for, so its file holds a
+    snapshot instead."""
+    kernel: ClassVar[str | None] = None
+    """The module of `discreet.lab.kernels` that simulates it quickly."""
+    experimental: ClassVar[str | None] = None
+    """Why it is not to be relied on yet; None for what is."""
 
-    open_book: ClassVar[bool] = False
-    """Whether it holds nothing between epochs but what it has released, and plans by that alone. Then its state may lie
-    in a database that many people can read, and a service can run it."""
+    epoch: int = field(init=False, repr=False, default=0)
+    """The number of epochs that have closed."""
+    _planned: tuple[Plan | None] | None = field(init=False, repr=False, compare=False, default=None)
+    _ledger: Ledger = field(init=False, repr=False, compare=False)
 
-    noise: Noise | None = None
-    epsilon: float
+    def __post_init__(self) -> None:
+        """Check each option by its type, then all of them together."""
+        for option in checked_options(type(self)):
+            value = getattr(self, option.name)
+            if value is not None or not option.may_be_none:
+                setattr(self, option.name, option.check(option.name, value))
+        self._start()
+        self._ledger = Ledger(list(self.taken))
 
-    def __init__(self) -> None:
-        self._ledger: list[Release] = []
-        self._guard()
+    # ------------------------------------------------------------------ for drivers
+
+    def plan(self) -> Plan | None:
+        """Return what to sample next; None when nothing is left to find out. It is the same until `learn`."""
+        if self._planned is None:
+            self._planned = (self._plan(),)
+        return self._planned[0]
+
+    def learn(self, releases: Sequence[Release]) -> None:
+        """Go on from what was released of the present plan.
+
+        Args:
+            releases: What the curator answered; empty for a plan that releases nothing.
+
+        Raises:
+            FinishedError: There is no plan.
+            StateError: The releases are not those of the present plan. Nothing has changed.
+        """
+        plan = self.plan()
+        if plan is None:
+            raise FinishedError(f"this {self.key} has finished: there is nothing left to learn")
+        if not _fits(plan, releases):
+            raise StateError(f"the releases are not those that epoch {plan.epoch} of this {self.key} plans")
+        self._planned = None
+        self._ledger.close_epoch(releases)
+        if not releases or releases[-1].kind != Kind.TESTS:  # tests that have not halted leave the epoch open
+            self.epoch += 1
+        self._learn(plan, releases)
+
+    def replay(self, epochs: Iterable[Sequence[Release]]) -> Self:
+        """Learn the releases of one epoch after another, as `Ledger.by_epoch` yields them, and return the object."""
+        for releases in epochs:
+            self.learn(releases)
+        return self
+
+    def copy(self) -> Self:
+        """Return an equal object that learns apart from this one."""
+        twin = object.__new__(type(self))
+        values = {**self.__dict__, "_ledger": self._ledger.copy()}
+        for name in field_names(type(self), init=False):
+            value = values.get(name)
+            if type(value) is list:
+                values[name] = _copied(value)
+        twin.__dict__.update(values)
+        return twin
+
+    # ------------------------------------------------------------------ what anybody may read
+
+    @property
+    def ledger(self) -> Ledger:
+        """All releases that it has learned from, in order."""
+        return self._ledger
 
     @property
     def privacy(self) -> Privacy:
-        """What is promised, about which unit, and why."""
-        if self.privacy_reason is None:
-            return not_private()
-        return Privacy(self.epsilon, self.privacy_unit, self.neighbours, self.privacy_reason, self.simulated)
+        """What it promises, to whom, and why."""
+        return NOT_PRIVATE if self.reason is None else Privacy(self.epsilon, self.unit, self.reason)  # type: ignore[attr-defined]
 
     @property
-    def ledger(self) -> tuple[Release, ...]:
-        """Everything that was released so far, in order."""
-        return tuple(self._ledger)
+    def finished(self) -> bool:
+        """True when nothing is left to sample."""
+        return self.plan() is None
 
-    # ------------------------------------------------------------------ saving
+    @property
+    @abstractmethod
+    def grid(self) -> Grid:
+        """The grid that rewards are rounded to."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save to a file, atomically. The file may be as sensitive as the rewards (see `discreet.drivers.files`)."""
-        self._store(path)
+    @property
+    @abstractmethod
+    def taken(self) -> dict[Arm, int]:
+        """The number of rewards of each arm in epochs that have closed, and in the tests of an open one."""
+
+    # ------------------------------------------------------------------ options and state
+
+    def options(self) -> dict[str, Any]:
+        """Return the constructor arguments, as JSON values."""
+        values = {name: getattr(self, name) for name in field_names(type(self), init=True)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @classmethod
-    def _build(cls, body: dict[str, Any]) -> Any:
-        from discreet.core.registry import rebuild  # noqa: PLC0415  (the registry knows the algorithms, not they it)
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        """Return an object with these constructor arguments, which may come from JSON.
 
-        return rebuild(cls.kind, body)
+        Raises:
+            ArgumentError: An option is unknown, missing or wrong.
+        """
+        known = field_names(cls, init=True)
+        for name in sorted(set(options) - set(known)):
+            raise ArgumentError(f"{cls.key} has no option {name!r}; its options are {', '.join(known)}")
+        for name in required_options(cls):
+            if name not in options:
+                raise ArgumentError(f"{cls.key} needs the option {name!r}; its options are {', '.join(known)}")
+        return cls(**options)
 
-    def _dump(self) -> dict[str, Any]:
-        """Everything needed to go on elsewhere, as JSON values."""
-        self._same_process()
-        return {
-            "name": self.key,
-            "options": self.options(),
-            "noise": None if self.noise is None else noise_state(self.noise),
-            "ledger": [release_state(entry) for entry in self._ledger],
-            "progress": self._progress(),
-        }
+    def snapshot(self) -> dict[str, Any]:
+        """Return what it has learned, as JSON values: a cache for ledgers that take long to replay."""
+        return {name: _copied(getattr(self, name)) for name in learned_fields(type(self))}
 
-    def _revive(self, saved: dict[str, Any]) -> None:
-        """Put a saved state into a freshly built object of the same options."""
-        if not self._fresh():
-            raise PrivacyError("only a new object takes a saved state: going back would use noise twice")
-        self._ledger = [restore_release(entry) for entry in saved["ledger"]]
-        self._restore(saved["progress"])
-        if self.noise is not None:
-            rewind_noise(self.noise, saved["noise"])  # building the object drew from it
+    def resume(self, snapshot: dict[str, Any]) -> Self:
+        """Go on from the snapshot of an object with the same options, and return the object. The ledger is not in it.
 
-    def _fresh(self) -> bool:
-        """Whether nothing has happened to this object yet."""
-        return not self._ledger
+        Raises:
+            StateError: The snapshot is of another algorithm.
+        """
+        names = learned_fields(type(self))
+        if set(snapshot) != set(names):
+            raise StateError(f"this is no snapshot of a {self.key}: its fields are {sorted(names)}")
+        self._start()  # empties caches
+        for name, value in snapshot.items():
+            setattr(self, name, _copied(value))
+        self._planned = None
+        return self
 
-    def _progress(self) -> dict[str, Any]:
-        """What the algorithm itself must remember in a saved state."""
-        return {}
+    # ------------------------------------------------------------------ what an algorithm writes
 
-    def _restore(self, progress: dict[str, Any]) -> None:
-        """Go on from what `_progress` gave."""
+    def _start(self) -> None:  # noqa: B027  (most algorithms have nothing to add)
+        """Check options against each other, and set up learned fields."""
+
+    @abstractmethod
+    def _plan(self) -> Plan | None:
+        """Return the next plan, from options and learned fields alone."""
+
+    @abstractmethod
+    def _learn(self, plan: Plan, releases: Sequence[Release]) -> None:
+        """Update learned fields. `epoch` is already that of the end."""
+
+
+def _copied(value: Any) -> Any:
+    """Return a learned value that can change apart from this one: lists, and lists in them, are copied."""
+    if type(value) is not list:
+        return value
+    return [list(item) if type(item) is list else item for item in value]
+
+
+def _fits(plan: Plan, releases: Sequence[Release]) -> bool:
+    """Return True if releases are of the plan's epoch, and as many as its query asks for."""
+    if not releases:
+        return not plan.releases
+    if not plan.releases or releases[0].epoch != plan.epoch:
+        return False
+    query = plan.query
+    if isinstance(query, TotalsQuery):
+        return len(releases) == (len(plan.pulls) - len(query.held)) * len(plan.statistic.parts)
+    tests = releases[0]
+    if tests.kind == Kind.TESTS:
+        return len(releases) == 1 + tests.above * len(plan.pulls)
+    return len(releases) == len(plan.pulls)

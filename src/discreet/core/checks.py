@@ -1,4 +1,4 @@
-"""Argument checks: each returns a plain Python value or raises an error that says what would be right."""
+"""Checks of single arguments. Each returns a plain Python value or raises `ArgumentError`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from discreet.core.errors import ArgumentError
 
 
 def real(name: str, value: Any) -> float:
-    """A finite number as a float; strings, booleans, NaN and infinities are refused.
+    """Return a finite number as a float.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: The number; numpy scalars are accepted.
+
+    Raises:
+        ArgumentError: If `value` is a string, a boolean, NaN or infinite.
 
     >>> real("epsilon", 1)
     1.0
@@ -28,7 +35,14 @@ def real(name: str, value: Any) -> float:
 
 
 def positive(name: str, value: Any) -> float:
-    """A finite number above zero.
+    """Return a finite number above zero as a float.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: The number.
+
+    Raises:
+        ArgumentError: If `value` is not a finite number above 0.
 
     >>> positive("epsilon", 0)
     Traceback (most recent call last):
@@ -42,7 +56,14 @@ def positive(name: str, value: Any) -> float:
 
 
 def fraction(name: str, value: Any) -> float:
-    """A number strictly between 0 and 1.
+    """Return a number strictly between 0 and 1 as a float.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: The number.
+
+    Raises:
+        ArgumentError: If `value` is not strictly between 0 and 1.
 
     >>> fraction("beta", 1.5)
     Traceback (most recent call last):
@@ -56,7 +77,15 @@ def fraction(name: str, value: Any) -> float:
 
 
 def whole(name: str, value: Any, at_least: int = 1) -> int:
-    """A whole number, also when written as a float such as 5e7.
+    """Return a whole number as an int, also when it is written as a float such as 5e7.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: The number, below 2**63. A float must be at most 2**53, so that it is exact.
+        at_least: The smallest allowed value.
+
+    Raises:
+        ArgumentError: If `value` is not whole, too small or too large.
 
     >>> whole("horizon", 5e7)
     50000000
@@ -76,7 +105,17 @@ def whole(name: str, value: Any, at_least: int = 1) -> int:
 
 
 def secret(name: str, value: Any, low: int | None = None, high: int | None = None, remedy: str = "") -> int:
-    """An integer in [low, high] computed from rewards: an error says all but the value. Floats are refused.
+    """Return an integer that was computed from rewards. An error does not repeat its value.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: The integer. Floats are refused.
+        low: The smallest allowed value. None (with `high`) for no bounds.
+        high: The largest allowed value.
+        remedy: Text that the error message appends to the allowed range.
+
+    Raises:
+        ArgumentError: If `value` is not an integer, or out of bounds.
 
     >>> secret("total", 11.5, 0, 10)
     Traceback (most recent call last):
@@ -93,7 +132,15 @@ def secret(name: str, value: Any, low: int | None = None, high: int | None = Non
 
 
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
-    """One of a few words.
+    """Return one of several strings.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: The string to check.
+        options: The allowed strings.
+
+    Raises:
+        ArgumentError: If `value` is not one of `options`.
 
     >>> choice("waiting", "serv", ("refuse", "serve"))
     Traceback (most recent call last):
@@ -106,11 +153,11 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
 
 
 def _is_integer(value: Any) -> bool:
-    """Whether `value` is an integer of Python or numpy; a boolean is none."""
+    """Return True for an integer of Python or numpy, and False for a boolean."""
     return type(value) is int or (isinstance(value, numbers.Integral) and not isinstance(value, bool))
 
 
 def _is_numpy_scalar(value: Any) -> bool:
-    """Whether `value` is a numpy scalar or 0-dimensional array of a real, non-boolean dtype."""
+    """Return True for a numpy scalar or 0-dimensional array of a real, non-boolean dtype."""
     dtype = getattr(value, "dtype", None)
     return dtype is not None and getattr(value, "ndim", 1) == 0 and dtype.kind in "iuf"

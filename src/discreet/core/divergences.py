@@ -1,4 +1,4 @@
-"""How well coins can be told apart, for one pair at a time and fast: the index policies ask often.
+"""Divergences between Bernoulli variables, as fast scalar functions for the index policies.
 
 `discreet.theory` has the same divergences for arrays, with checks; the tests compare them.
 """
@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import math
 
-_STEPS = 100  # of a search: far more than any needs
+_STEPS = 100  # the most steps of Newton's method: far more than it needs
 
 
 def kl(x: float, y: float) -> float:
-    """The divergence of a Bernoulli variable of mean x from one of mean y, in nats.
+    """Return the Kullback-Leibler divergence between two Bernoulli variables, in nats.
+
+    Args:
+        x: The mean of the first variable.
+        y: The mean of the second variable.
 
     >>> round(kl(0.5, 0.75), 6)
     0.143841
@@ -26,7 +30,11 @@ def _part(p: float, q: float) -> float:
 
 
 def kl_upper(x: float, budget: float) -> float:
-    """The largest y in [x, 1] with kl(x, y) <= budget.
+    """Return the largest y in [x, 1] with kl(x, y) <= budget.
+
+    Args:
+        x: The mean of the first variable.
+        budget: The largest allowed divergence.
 
     >>> round(kl_upper(0.5, 0.143841), 4)
     0.75
@@ -49,7 +57,12 @@ def kl_upper(x: float, budget: float) -> float:
 
 
 def private_kl(x: float, y: float, epsilon: float) -> float:
-    """d_epsilon(x, y) for x <= y, and 0 for x > y: see `discreet.theory.private_divergence`.
+    """Return d_epsilon(x, y) for x <= y, and 0 for x > y (see `discreet.theory.private_divergence`).
+
+    Args:
+        x: The mean of the first variable.
+        y: The mean of the second variable.
+        epsilon: The privacy parameter.
 
     >>> round(private_kl(0.7, 0.75, 0.1), 6)
     0.004047
@@ -64,7 +77,12 @@ def private_kl(x: float, y: float, epsilon: float) -> float:
 
 
 def private_kl_upper(x: float, budget: float, epsilon: float) -> float:
-    """The largest y in [x, 1] with d_epsilon(x, y) <= budget.
+    """Return the largest y in [x, 1] with d_epsilon(x, y) <= budget.
+
+    Args:
+        x: The mean of the first variable.
+        budget: The largest allowed divergence.
+        epsilon: The privacy parameter.
 
     >>> round(private_kl_upper(0.7, 0.004047, 0.1), 4)
     0.75
@@ -76,5 +94,10 @@ def private_kl_upper(x: float, budget: float, epsilon: float) -> float:
 
 
 def free_up_to(x: float, epsilon: float) -> float:
-    """Up to which y privacy does not make it harder to tell x from y."""
+    """Return the largest y >= x at which d_epsilon(x, y) still equals kl(x, y).
+
+    Args:
+        x: The mean of the first variable.
+        epsilon: The privacy parameter.
+    """
     return x / (x + (1 - x) * math.exp(-epsilon)) if x > 0 else 0.0

@@ -1,39 +1,47 @@
-"""Every error that discreet raises on purpose.
+"""The exceptions of the package.
 
 Each message names the argument, the value it got, and what would be right.
 """
 
 
 class DiscreetError(Exception):
-    """The root: `except DiscreetError` catches all that discreet raises on purpose."""
+    """Base class of all exceptions that discreet raises on purpose."""
 
 
 class ArgumentError(DiscreetError, ValueError):
-    """An argument or a reward is not acceptable. Nothing has changed."""
+    """An argument or a reward is not valid. No state has changed."""
 
 
 class TicketError(DiscreetError, LookupError):
-    """A ticket is unknown here, or was issued by another bandit. Nothing has changed."""
+    """A ticket is unknown, or was issued by another bandit. No state has changed."""
 
 
 class FinishedError(DiscreetError, RuntimeError):
-    """The rule has halted, or the horizon is used up: nothing more can be asked, fed or closed."""
+    """The rule has halted or the horizon is used up: no further call is possible."""
 
 
 class WaitingError(DiscreetError, RuntimeError):
-    """Every pull of the epoch is handed out and some rewards are still missing."""
+    """All pulls of the epoch are handed out, and some of their rewards are missing."""
 
 
 class StateError(DiscreetError, ValueError):
-    """A saved state cannot be read: damaged, of another kind, or from a newer version."""
+    """A saved state is damaged, of another kind, or from a newer version."""
 
 
 class PrivacyError(DiscreetError, TypeError):
-    """What was asked for would spend privacy twice, such as copying a private object or loading a file in use."""
+    """The call would spend privacy twice, such as copying a private object or loading a file in use."""
 
 
 class ServiceError(DiscreetError, RuntimeError):
-    """A discreet service refused. `detail` says why in its own words, `field` which part of the request it means."""
+    """A discreet service refused a request.
+
+    Args:
+        message: The error message.
+        status: The HTTP status of the answer.
+        kind: The type of the problem, a URN.
+        detail: The service's own explanation.
+        field: The part of the request that is wrong.
+    """
 
     def __init__(
         self,
@@ -49,4 +57,4 @@ class ServiceError(DiscreetError, RuntimeError):
 
 
 class UnreachableError(ServiceError):
-    """A discreet service did not answer, or was too busy, as often as it was tried."""
+    """A discreet service did not answer, or was too busy, at every attempt."""

@@ -1,8 +1,8 @@
-"""The grid: rewards in a declared range become whole numbers, so that sums are exact.
+"""Fixed-point rewards, so that sums of rewards are exact integers.
 
-Floating-point sums leak through their low bits and change with the order of addition (Mironov 2012). On
-the private side there are therefore only integers: a reward is rounded to a multiple of a fixed step and
-counted in steps above the bottom of its range.
+Floating-point sums leak through their low bits and change with the order of addition (Mironov 2012). The private
+side therefore uses integers only: a reward is rounded to a multiple of a fixed step and stored as the number of steps
+above the bottom of its range.
 """
 
 from __future__ import annotations
@@ -25,17 +25,30 @@ _WIDEST = 2.0**900  # sums of a great many rewards, and noise on them, are float
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Fixed-point numbers for rewards in `[low, high]`.
+    """A fixed-point grid for rewards in `[low, high]`.
 
-    The step is a power of two, chosen so that the range holds at least `2**bits` steps; scaling by it is
-    exact in floating point. A reward x is stored as `round(x / step) - floor`, a whole number of *units*
-    between 0 and `width`. So a sum of units is an exact integer whatever the order of addition, and one
-    changed reward moves it by at most `width`: the sensitivity, with nothing left to argue about rounding.
+    The step is a power of two, chosen so that the range holds at least `2**bits` steps; scaling by it is exact in
+    floating point. A reward x is stored as `round(x / step) - floor`, a whole number of *steps* between 0 and `width`.
+    A sum of steps is an exact integer in any order of addition. One changed reward moves it by at most `width`, which
+    is therefore its exact sensitivity.
+
+    Args:
+        low: The smallest possible reward.
+        high: The largest possible reward.
+        bits: The resolution: the range holds at least `2**bits` steps.
+
+    Attributes:
+        step: The size of one step, a power of two.
+        floor: The steps from 0 to `low`.
+        width: The steps from `low` to `high`.
+
+    Raises:
+        ArgumentError: If the range is empty, not finite, or too wide or narrow for floating point.
 
     >>> grid = Grid(0.0, 1.0)
     >>> grid.width, grid.encode(0.25), grid.encode(1)
     (1048576, 262144, 1048576)
-    >>> grid.mean(units=262144 * 3, count=4)
+    >>> grid.mean(steps=262144 * 3, count=4)
     0.1875
     >>> grid.encode(1.5)
     Traceback (most recent call last):
@@ -71,14 +84,30 @@ class Grid:
             object.__setattr__(self, name, value)
 
     def encode(self, reward: Any, clip: bool = False) -> int:
-        """One reward in units above the floor."""
+        """Return one reward in steps above the floor.
+
+        Args:
+            reward: A finite number in the range, or a boolean.
+            clip: Move a reward from outside of the range to its nearest end, instead of refusing it.
+
+        Raises:
+            ArgumentError: If the reward is not a finite number, or out of range without `clip`.
+        """
         value = reward if type(reward) is float else checks.real("reward", _unbool(reward))
         if not self.low <= value <= self.high:
             value = self._outside(value, clip)
         return round(value / self.step) - self.floor
 
     def check_array(self, rewards: Any, clip: bool = False) -> NDArray[np.float64]:
-        """Rewards as a flat float64 array, every one finite and in range; all or nothing."""
+        """Return rewards as a flat float64 array, all finite and in range.
+
+        Args:
+            rewards: A list or array of real numbers or booleans.
+            clip: Move rewards from outside of the range to its nearest end, instead of refusing them.
+
+        Raises:
+            ArgumentError: If any reward is not a finite number, or out of range without `clip`.
+        """
         values = _as_floats(rewards)
         if values.size and not (values.min() >= self.low and values.max() <= self.high):  # also true for NaN
             finite = np.isfinite(values)
@@ -90,13 +119,20 @@ class Grid:
         return values
 
     def encode_checked(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Values that `check_array` has passed, in units: whole numbers held exactly in float64."""
-        units: NDArray[np.float64] = np.rint(values / self.step)
-        units -= self.floor
-        return units
+        """Return values that `check_array` has returned, in steps: whole numbers held exactly in float64."""
+        steps: NDArray[np.float64] = np.rint(values / self.step)
+        steps -= self.floor
+        return steps
 
     def total(self, rewards: Any, clip: bool = False) -> int:
-        """The exact sum of many rewards in units: what an epoch's `close` takes.
+        """Return the exact sum of rewards in steps, the form in which an epoch is closed.
+
+        Args:
+            rewards: A list or array of real numbers or booleans.
+            clip: Move rewards from outside of the range to its nearest end, instead of refusing them.
+
+        Raises:
+            ArgumentError: If any reward is not a finite number, or out of range without `clip`.
 
         >>> Grid(0.0, 1.0).total([0.0, 1.0, 1.0]) == 2 * 2**20
         True
@@ -105,15 +141,22 @@ class Grid:
         # Partial sums are whole numbers below 2**53 within a chunk, so float addition is exact here.
         return sum(int(self.encode_checked(values[i : i + CHUNK]).sum()) for i in range(0, values.size, CHUNK))
 
-    def units(self, total: float, count: int) -> int:
-        """A sum of `count` rewards, such as a query's SUM of clicks, in units.
+    def steps_of(self, total: float, count: int) -> int:
+        """Return a sum of rewards, such as a query's SUM of clicks, in steps.
 
-        The sum must lie on the grid, as sums of 0s and 1s do: a sum of other numbers was rounded on the way, and
-        then nobody knows by how much one reward can move it. Use `total` on the rewards themselves there.
+        The sum must lie on the grid, as sums of 0s and 1s do. A sum of other numbers was rounded on the way, so its
+        sensitivity is unknown: use `total` on the rewards themselves instead.
 
-        >>> Grid(0.0, 1.0).units(650, count=1882) == 650 * 2**20
+        Args:
+            total: The sum of the rewards.
+            count: The number of rewards.
+
+        Raises:
+            ArgumentError: If the sum does not lie on the grid, or is impossible for `count` rewards.
+
+        >>> Grid(0.0, 1.0).steps_of(650, count=1882) == 650 * 2**20
         True
-        >>> Grid(0.0, 1.0).units(0.1, count=10)
+        >>> Grid(0.0, 1.0).steps_of(0.1, count=10)
         Traceback (most recent call last):
             ...
         discreet.core.errors.ArgumentError: total must be a multiple of 9.5367431640625e-07; use grid.total(rewards)
@@ -122,11 +165,16 @@ class Grid:
         if not steps.is_integer():
             raise ArgumentError(f"total must be a multiple of {self.step}; use grid.total(rewards)")
         below = checks.whole("count", count) * self.floor
-        return checks.secret("total", int(steps) - below, 0, count * self.width, " grid units above the range's floor")
+        return checks.secret("total", int(steps) - below, 0, count * self.width, " grid steps above the range's floor")
 
-    def mean(self, units: float, count: int) -> float:
-        """The mean reward that a (released) total of `count` rewards stands for."""
-        return (units + count * self.floor) / count * self.step
+    def mean(self, steps: float, count: int) -> float:
+        """Return the mean reward of a (released) total.
+
+        Args:
+            steps: The total in steps above the floor.
+            count: The number of rewards in it.
+        """
+        return (steps + count * self.floor) / count * self.step
 
     def _outside(self, value: float, clip: bool) -> float:
         if not math.isfinite(value):
@@ -139,12 +187,12 @@ class Grid:
 
 
 def _unbool(reward: Any) -> Any:
-    """A click is often True or False: as rewards these are 1 and 0."""
+    """Return True and False as 1 and 0, since clicks are often booleans."""
     return int(reward) if isinstance(reward, bool | np.bool_) else reward
 
 
 def _as_floats(rewards: Any) -> NDArray[np.float64]:
-    """Any real array or list as a flat float64 array."""
+    """Return any real array or list as a flat float64 array."""
     if isinstance(rewards, np.ma.MaskedArray):
         raise ArgumentError("rewards must not be a masked array, whose mask would be lost; use rewards.compressed()")
     try:

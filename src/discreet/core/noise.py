@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.errors import ArgumentError, StateError
+from discreet.core.errors import ArgumentError
 
 Integers = NDArray[np.int64]
 
@@ -66,7 +66,7 @@ def scale_for(sensitivity: int, epsilon: float) -> float:
 
 
 class _PooledNoise(ABC):
-    """Serves draws from one small pool per scale, filled before the data that the draws will mask.
+    """A source that serves draws from one small pool a scale: a draw leaves its pool once.
 
     The sequence served for one scale does not depend on how many are asked for at a time.
     """
@@ -170,81 +170,3 @@ def checked_noise(noise: Any) -> Noise:
         raise ArgumentError(f"noise must be left out, or be a source such as SimulatedNoise(seed=42), got {noise!r}")
     source: Noise = noise
     return source
-
-
-class Reserve:
-    """Noise of one scale, drawn ahead of the data and used once.
-
-    What is drawn but not yet used is part of a saved state: a restored object uses the very same draws
-    and can never average noise away by drawing again.
-    """
-
-    __slots__ = ("_noise", "_ready", "scale")
-
-    def __init__(self, noise: Noise, scale: float) -> None:
-        self.scale = scale
-        self._noise = noise
-        self._ready: list[int] = []
-        self.prepare(1)
-
-    def prepare(self, count: int) -> None:
-        """Draw until at least `count` are ready."""
-        missing = count - len(self._ready)
-        if missing > 0:
-            self._ready += self._noise.draws(self.scale, missing).tolist()
-
-    def take(self) -> int:
-        """Use one draw, for ever."""
-        self.prepare(1)
-        return self._ready.pop(0)
-
-    def take_many(self, count: int) -> Integers:
-        """Use `count` draws, in the order in which `take` would have given them."""
-        self.prepare(count)
-        taken, self._ready = self._ready[:count], self._ready[count:]
-        return np.array(taken, dtype=np.int64)
-
-    def clear(self) -> None:
-        """Erase what is left: nothing more will be released."""
-        self._ready = []
-
-    def state(self) -> list[int]:
-        """The draws that are ready, for a saved state."""
-        return list(self._ready)
-
-    def restore(self, ready: list[int]) -> None:
-        """Put back the draws of a saved state."""
-        self._ready = [int(draw) for draw in ready]
-
-
-def noise_state(noise: Noise) -> dict[str, Any]:
-    """How a saved state remembers its source: private sources have nothing to remember."""
-    if isinstance(noise, PrivateNoise):
-        return {"source": "private"}
-    if isinstance(noise, SimulatedNoise):
-        if not isinstance(noise._generator.bit_generator, np.random.PCG64):
-            raise StateError("only simulated noise on numpy's default generator (PCG64) can be saved")
-        pools = [[scale, pool.tolist()] for scale, pool in noise._pools.items()]
-        return {"source": "simulated", "generator": noise._generator.bit_generator.state, "pools": pools}
-    raise StateError(f"only private and simulated noise can be saved, got {type(noise).__name__}")
-
-
-def restore_noise(state: dict[str, Any]) -> Noise:
-    """The source that `noise_state` described."""
-    if state["source"] == "private":
-        return private_noise()
-    if state["source"] != "simulated":
-        raise StateError(f"the state names an unknown noise source {state['source']!r}")
-    noise = SimulatedNoise()
-    rewind_noise(noise, state)
-    return noise
-
-
-def rewind_noise(noise: Noise, state: dict[str, Any]) -> None:
-    """Put simulated noise back to where `noise_state` found it, so that a resumed study goes on unchanged."""
-    if not isinstance(noise, SimulatedNoise):
-        return
-    bits = np.random.PCG64()
-    bits.state = state["generator"]
-    noise._generator = np.random.Generator(bits)
-    noise._pools = OrderedDict((float(scale), np.array(pool, dtype=np.int64)) for scale, pool in state["pools"])

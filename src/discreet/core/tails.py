@@ -1,22 +1,32 @@
-"""Tails of totals that carry Laplace noise, by Chernoff's bound: how unlikely a released number is.
+"""Chernoff bounds on the tails of totals that carry Laplace noise.
 
-Each bound takes rewards and noises together. A bound for each of them apart, added up, is wider by up to a factor of
-two. All of them hold for independent rewards in [0, 1] and for a discrete noise as well as for the continuous one of
-its scale, whose moment generating function 1/(1 - s^2/epsilon^2) is the larger one.
+Each bound treats rewards and noise jointly; the sum of two separate bounds is wider by up to a factor of two. All
+bounds hold for independent rewards in [0, 1], and for discrete as well as continuous Laplace noise: the continuous one
+has the larger moment generating function, 1/(1 - s^2/epsilon^2).
+
+An *exponent* L bounds a probability by exp(-L); a *level* is the exponent that is asked for.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-_STEPS = 100  # of a search: far more than any needs
+from discreet.core import checks
+
+_STEPS = 100  # the most steps of Newton's method: far more than it needs
 _HALVINGS = 50
-_BELOW = 1 - 1e-9  # how near to epsilon a search may come
-_STEEPEST = 500.0  # nor farther than this, where exponentials would overflow
+_BELOW = 1 - 1e-9  # searches over s end at this part of epsilon
+_STEEPEST = 500.0  # and at this s, beyond which exponentials would overflow
 
 
 def bernoulli_exponent(count: float, share: float, mean: float) -> float:
-    """Chernoff's exponent without noise: count times the divergence of a coin of mean `share` from one of `mean`.
+    """Return Chernoff's exponent without noise: count times kl(share, mean).
+
+    Args:
+        count: The number of rewards.
+        share: The observed mean.
+        mean: The true mean.
 
     >>> round(bernoulli_exponent(1000, 0.6, 0.7), 3)
     22.582
@@ -28,16 +38,22 @@ def bernoulli_exponent(count: float, share: float, mean: float) -> float:
 
 
 def tail_exponent(total: float, count: float, noises: int, mean: float, epsilon: float) -> float:
-    """Chernoff's bound on how unlikely so small a total is: Pr[total or less] <= exp(-this).
+    """Return an exponent L with Pr[a noisy total is `total` or less] <= exp(-L).
 
-    The total is of `count` independent rewards in [0, 1] of this mean, plus `noises` Laplace variables of scale
-    1/epsilon. For every 0 <= s < epsilon, E exp(-s reward) <= 1 - mean + mean e^-s and
+    For every 0 <= s < epsilon, E exp(-s reward) <= 1 - mean + mean e^-s and
     E exp(-s noise) <= 1/(1 - s^2/epsilon^2) (discrete noise has less), so
 
         ln Pr <= s total + count ln(1 - mean + mean e^-s) - noises ln(1 - s^2/epsilon^2).
 
-    The best s is where the derivative is 0; any other s gives a valid, smaller exponent. Without noise it is count
+    The best s is where the derivative is 0; any other s yields a valid, smaller exponent. Without noise it is count
     times kl; with one noise it is at most count times d_epsilon, whose limit it is for many rewards.
+
+    Args:
+        total: The released total.
+        count: The number of independent rewards in it, each in [0, 1].
+        noises: The number of Laplace variables of scale 1/epsilon in it.
+        mean: The rewards' supposed mean.
+        epsilon: The inverse of the noise's scale.
 
     >>> round(tail_exponent(600, 1000, 0, 0.7, 1.0), 3)
     22.582
@@ -72,13 +88,19 @@ def tail_exponent(total: float, count: float, noises: int, mean: float, epsilon:
 
 
 def paired_exponent(deficit: float, pairs: float, noises: int, epsilon: float) -> float:
-    """Chernoff's bound on how unlikely so large a deficit is for an arm that is never worse: Pr <= exp(-this).
+    """Return an exponent L with Pr[an arm that is never worse is `deficit` or more behind] <= exp(-L).
 
-    In each of `pairs` pairs both arms pay independent rewards in [0, 1], and the arm's mean is at least the other's,
-    whatever they are. The deficit is the other's total minus the arm's, plus `noises` Laplace variables of scale
-    1/epsilon. A difference in [-1, 1] of mean at most 0 has E exp(s difference) <= exp(s^2/2) (Hoeffding), so
+    In each pair both arms pay independent rewards in [0, 1], and the arm's mean is at least the other's; means may
+    differ from pair to pair. A difference in [-1, 1] of mean at most 0 has E exp(s difference) <= exp(s^2/2)
+    (Hoeffding), so
 
         ln Pr <= -s deficit + pairs s^2/2 - noises ln(1 - s^2/epsilon^2),  0 <= s < epsilon.
+
+    Args:
+        deficit: The other arm's noisy total minus this arm's.
+        pairs: The number of pairs of rewards.
+        noises: The number of Laplace variables of scale 1/epsilon in the deficit.
+        epsilon: The inverse of the noise's scale.
 
     >>> round(paired_exponent(100, 1000, 0, 1.0), 3), round(paired_exponent(100, 1000, 4, 1.0), 3)
     (5.0, 4.96)
@@ -107,7 +129,14 @@ def paired_exponent(deficit: float, pairs: float, noises: int, epsilon: float) -
 
 
 def largest_mean(total: float, count: float, noises: int, epsilon: float, level: float) -> float:
-    """The largest mean in [0, 1] that such a total does not contradict: an upper confidence bound at exp(-level).
+    """Return the largest mean in [0, 1] whose `tail_exponent` is at most `level`: an upper confidence bound.
+
+    Args:
+        total: The released total.
+        count: The number of independent rewards in it, each in [0, 1].
+        noises: The number of Laplace variables of scale 1/epsilon in it.
+        epsilon: The inverse of the noise's scale.
+        level: The true mean is above the bound with probability exp(-level) at most.
 
     >>> round(largest_mean(600, 1000, 0, 1.0, 3.0), 4), round(largest_mean(600, 1000, 5, 0.1, 3.0), 4)
     (0.6375, 0.6932)
@@ -125,13 +154,19 @@ def largest_mean(total: float, count: float, noises: int, epsilon: float, level:
 
 
 def lead_exponent(lead: float, pulls: float, noises: int, variance: float, epsilon: float) -> float:
-    """How unlikely it is that an arm with no higher a mean has so large a lead over another: Pr <= exp(-this).
+    """Return an exponent L with Pr[an arm of no higher mean leads by `lead` or more] <= exp(-L).
 
-    Both totals are of `pulls` rewards, and there are `noises` Laplace variables of scale 1/epsilon in both together.
-    `variance` is m(1 - m) for the mean m of the arm that is behind. A reward X of mean at most m and a reward Y of
+    Let m be the mean of the arm that is behind. A reward X of mean at most m and a reward Y of
     mean m have E exp(s(X - Y)) <= (1 + m(e^s - 1))(1 + m(e^-s - 1)) = 1 + 2m(1 - m)(cosh s - 1), so
 
         ln Pr <= -s lead + pulls ln(1 + 2 variance (cosh s - 1)) - noises ln(1 - s^2/epsilon^2).
+
+    Args:
+        lead: The difference of the two noisy totals.
+        pulls: The number of rewards in each total.
+        noises: The number of Laplace variables of scale 1/epsilon in both totals together.
+        variance: m(1 - m), or an upper bound on it.
+        epsilon: The inverse of the noise's scale.
 
     >>> round(lead_exponent(100, 1000, 4, 0.25, 1.0), 3), round(lead_exponent(100, 1000, 4, 0.05, 1.0), 3)
     (9.855, 42.758)
@@ -151,7 +186,14 @@ def lead_exponent(lead: float, pulls: float, noises: int, variance: float, epsil
 
 
 def largest_variance(total: float, count: float, noises: int, epsilon: float, level: float) -> float:
-    """The largest m(1 - m) of all means m that such a total does not contradict, either way, at exp(-level) each.
+    """Return the largest m(1 - m) over all means m in the two-sided confidence interval of a total.
+
+    Args:
+        total: The released total.
+        count: The number of independent rewards in it, each in [0, 1].
+        noises: The number of Laplace variables of scale 1/epsilon in it.
+        epsilon: The inverse of the noise's scale.
+        level: Each end of the interval fails with probability exp(-level) at most.
 
     >>> round(largest_variance(50, 1000, 1, 1.0, 3.0), 4), largest_variance(500, 1000, 1, 1.0, 3.0)
     (0.0643, 0.25)
@@ -166,11 +208,20 @@ def largest_variance(total: float, count: float, noises: int, epsilon: float, le
 def clearly_behind(  # noqa: PLR0917  (compiled too, where all arguments are positional)
     lead: float, total: float, pulls: float, noises: int, epsilon: float, level: float, doubt: float
 ) -> bool:
-    """Whether so large a lead over an arm with this total contradicts that the arm's mean is the higher one.
+    """Return True if a lead over an arm rules out that this arm has the higher mean.
 
-    Both totals are of `pulls` rewards and have so many `noises` each. The arm's mean m may be any that its own total
-    does not contradict at exp(-doubt), and the lead must have less than a chance of exp(-level) for the worst of
-    them. A larger variance makes a lead likelier, so the two ends of what it could be are tried first.
+    The arm's mean m may lie anywhere in its confidence interval, and the lead must have a probability below
+    exp(-level) for the worst such m. A larger variance makes a lead likelier, so the extremes 0 and 1/4 are tried
+    before the interval is computed.
+
+    Args:
+        lead: The other arm's noisy total minus this arm's.
+        total: This arm's noisy total.
+        pulls: The number of rewards in each total.
+        noises: The number of Laplace variables of scale 1/epsilon in each total.
+        epsilon: The inverse of the noise's scale.
+        level: The exponent that the lead must exceed.
+        doubt: The level of each end of the confidence interval of m.
 
     >>> clearly_behind(60, 40, 1000, 1, 1.0, 7.0, 9.0), clearly_behind(60, 470, 1000, 1, 1.0, 7.0, 9.0)
     (True, False)
@@ -184,9 +235,16 @@ def clearly_behind(  # noqa: PLR0917  (compiled too, where all arguments are pos
 
 
 def hoeffding_radius(count: float, noises: int, epsilon: float, level: float) -> float:
-    """How far a total with noise may lie above its mean, or below it, but for a chance of exp(-level).
+    """Return r such that a noisy total exceeds its mean by r or more with probability exp(-level) at most.
 
-    It is the least (count s^2/8 - noises ln(1 - s^2/epsilon^2) + level)/s, and any s gives a valid radius.
+    The same holds below the mean. The radius is the least (count s^2/8 - noises ln(1 - s^2/epsilon^2) + level)/s; any s
+    yields a valid one.
+
+    Args:
+        count: The number of independent rewards, each in [0, 1].
+        noises: The number of Laplace variables of scale 1/epsilon.
+        epsilon: The inverse of the noise's scale.
+        level: The exponent of the bound.
 
     >>> round(hoeffding_radius(1000, 0, 1.0, 3.0), 3), round(hoeffding_radius(1000, 5, 0.1, 3.0), 3)
     (38.73, 94.163)
@@ -203,9 +261,16 @@ def hoeffding_radius(count: float, noises: int, epsilon: float, level: float) ->
 
 
 def bernstein_radius(count: float, variance: float, noises: int, epsilon: float, level: float) -> float:
-    """The same for rewards whose variance is known to be at most this: Bennett's bound, if it is below Hoeffding's.
+    """Return the smaller of `hoeffding_radius` and Bennett's radius for rewards of bounded variance.
 
-    It is the least (count variance (e^s - 1 - s) - noises ln(1 - s^2/epsilon^2) + level)/s.
+    Bennett's is the least (count variance (e^s - 1 - s) - noises ln(1 - s^2/epsilon^2) + level)/s.
+
+    Args:
+        count: The number of independent rewards, each in [0, 1].
+        variance: An upper bound on the variance of a reward.
+        noises: The number of Laplace variables of scale 1/epsilon.
+        epsilon: The inverse of the noise's scale.
+        level: The exponent of the bound.
 
     >>> round(bernstein_radius(1000, 0.01, 0, 1.0, 3.0), 3), round(bernstein_radius(1000, 0.01, 5, 1.0, 3.0), 3)
     (8.692, 11.803)
@@ -221,3 +286,26 @@ def bernstein_radius(count: float, variance: float, noises: int, epsilon: float,
             high = s
     wide = count * variance * (math.expm1(high) - high) - noises * math.log1p(-high * high / (epsilon * epsilon))
     return min((wide + level) / high, hoeffding_radius(count, noises, epsilon, level))
+
+
+def laplace_sum_radius(scales: Sequence[float], beta: float) -> float:
+    """Return x such that a sum of independent Laplace variables has Pr[|sum| > x] <= beta.
+
+    Chernoff: the logarithm of the moment generating function of Lap(b) at s is -ln(1 - b^2 s^2), which is at most
+    1.5 b^2 s^2 while b s <= 1/sqrt(2). So Pr[sum > x] <= exp(-s x + 1.5 s^2 V) with V the sum of the b^2, for every
+    s <= 1/(sqrt(2) max b); equate to beta/2 and take the best s. It holds for discrete Laplace noise too, whose moment
+    generating function is smaller at the same scale.
+
+    Args:
+        scales: The scale of each variable.
+        beta: The probability that the sum is larger.
+
+    >>> round(laplace_sum_radius([1.0], beta=0.05), 2)
+    6.28
+    """
+    log = math.log(2 / checks.fraction("beta", beta))
+    if not scales:
+        return 0.0
+    variance = sum(scale * scale for scale in scales)
+    s = min(math.sqrt(log / (1.5 * variance)), 1 / (math.sqrt(2) * max(scales)))
+    return log / s + 1.5 * s * variance

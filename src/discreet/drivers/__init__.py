@@ -1,1 +1,8 @@
-"""Drivers own the world: they collect rewards, have them released, and keep files."""
+"""Drivers own the world: threads, files, tickets. They collect rewards, have them released, and keep files."""
+
+from discreet.drivers.ask_tell import Bandit
+from discreet.drivers.stream import StoppingResult, Stream
+from discreet.drivers.tickets import Ticket, Told
+from discreet.drivers.totals import Totals
+
+__all__ = ["Bandit", "StoppingResult", "Stream", "Ticket", "Told", "Totals"]

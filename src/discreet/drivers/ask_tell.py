@@ -1,45 +1,51 @@
-"""Ask and tell: the driver that fills a policy's epochs from your own program."""
+"""Ask which arm to pull, and tell its reward: the driver that fills a policy's epochs from your own program."""
 
 from __future__ import annotations
 
 import base64
-import os
-import secrets
 import threading
 import warnings
 import zlib
 from array import array
 from collections.abc import Sequence
-from typing import Any, Self, overload
+from contextlib import AbstractContextManager
+from typing import Any, overload
 
 import numpy as np
 
-from discreet.bandits._policy import Plan, Policy
 from discreet.core import checks
-from discreet.core.errors import ArgumentError, FinishedError, PrivacyError, StateError, TicketError, WaitingError
-from discreet.core.privacy import Arm, Privacy, Release
-from discreet.core.registry import rebuild
-from discreet.drivers._kept import Kept
-from discreet.drivers.tickets import Dealer, Ticket, Told
+from discreet.core.errors import ArgumentError, FinishedError, StateError, TicketError, WaitingError
+from discreet.core.ledger import Ledger
+from discreet.core.noise import Noise
+from discreet.core.plans import Arm
+from discreet.drivers._base import Driver
+from discreet.drivers.tickets import Dealer, Issuer, Ticket, Told
 
-_OPEN, _TOLD, _EXTRA = 0, 1, 2
+_OPEN, _TOLD, _EXTRA = 0, 1, 2  # the states of a ticket
 
 
-class Bandit(Kept):
+class Bandit(Driver):
     """Hands out a policy's pulls as tickets and collects their rewards, in any order.
 
-    - `ask()` gives a ticket, `ask(n)` a list of up to n: fewer only at the end of an epoch or of the
-      horizon. Within an epoch arms are dealt in randomly permuted blocks of all planned arms, so the order
-      reveals nothing and traffic stays balanced.
-    - `tell(ticket, reward)` or `tell(tickets, rewards)`: late, out of order, twice (the first one stands),
-      as a batch (all or nothing). The epoch closes by itself when its last reward is in.
-    - `expire(...)` gives tickets that will never be told the `default_reward` declared at the start.
-    - When all of an epoch's pulls are handed out and rewards are missing, `ask` refuses (`waiting="refuse"`),
-      or, with `waiting="serve"`, hands out extra pulls of the same arms whose rewards are not used.
+    - `ask()` returns a ticket, `ask(n)` a list of up to n: fewer only at the end of an epoch or of the horizon. Within
+      an epoch arms are dealt in randomly permuted blocks of all planned arms, so the order reveals nothing and traffic
+      stays balanced.
+    - `tell(ticket, reward)` or `tell(tickets, rewards)`: late, out of order, twice (the first one stands), as a batch
+      (all or nothing). The epoch closes by itself when its last reward is in.
+    - `expire(...)` gives the `default_reward` to tickets that will never be told.
+    - When all of an epoch's pulls are handed out and rewards are missing, `ask` refuses (`waiting="refuse"`), or, with
+      `waiting="serve"`, hands out extra pulls of the same arms whose rewards are not used.
 
-    A step-wise policy (`ucb`, `dp-ucb`, `dp-ucb-hybrid`) plans one pull at a time, so it waits for each reward.
-    Safe for many threads of one process: a ticket is dealt once and a reward is counted once, since a lock makes each
-    call whole. `seed` fixes the order of the arms until a reload; it is no secret.
+    A step-wise policy (`ucb`, `dp-ucb`, `dp-ucb-hybrid`) plans one pull at a time, so it waits for each reward. Threads
+    of one process may share a `Bandit`: a ticket is dealt once and a reward is counted once.
+
+    Args:
+        policy: A bandit policy. The driver works on a copy; `bandit.policy` is what it has learned.
+        noise: A simulated source for studies and tests; by default private noise.
+        default_reward: The reward of tickets that expire.
+        clip: True to move rewards outside of the range to its ends, instead of refusing them.
+        waiting: "refuse" or "serve", for asks while all pulls of an epoch are handed out.
+        seed: The seed of the order of the arms, until a reload. It is no secret.
 
     >>> import discreet
     >>> policy = discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000)
@@ -54,42 +60,37 @@ class Bandit(Kept):
     """
 
     kind = "bandit"
+    family = "policy"
 
     def __init__(
         self,
-        policy: Policy,
+        policy: Any,
+        noise: Noise | None = None,
+        *,
         default_reward: float | None = None,
         clip: bool = False,
         waiting: str = "refuse",
         seed: int | None = None,
     ) -> None:
-        if not isinstance(policy, Policy):
-            raise ArgumentError(f"policy must be a discreet policy, got {policy!r}")
-        if policy._driven:
-            raise PrivacyError("this policy already has a driver; two drivers would close the same epochs")
-        self.policy = policy
-        self.noise = policy.noise
         self._default_reward = None if default_reward is None else checks.real("default_reward", default_reward)
-        self._default = None if default_reward is None else policy.grid.encode(self._default_reward)
         self.clip = bool(clip)
         self.waiting = checks.choice("waiting", waiting, ("refuse", "serve"))
-        self._random = np.random.default_rng(None if seed is None else checks.whole("seed", seed, at_least=0))
-        self._owner = secrets.token_hex(8)
-        self._owners: dict[str, int] = {}  # names from before a reload, and how many tickets they cover
-        self._lock = threading.RLock()
-        self._start = self._unused = 0  # the epoch's first ticket number; its tickets that do not learn
-        self._arms = array("I")  # the arm of each ticket of the epoch
-        self._guard()
-        self._begin_epoch()
-        policy._driven = True
-        self._custody, policy._custody = policy._custody, None
-        if self._custody is not None:
-            self._custody.pass_on(policy, self)  # the file that the policy was loaded from
-        if self._names and not self._learns and not policy.ledger:
+        self._rng = np.random.default_rng(None if seed is None else checks.whole("seed", seed, at_least=0))
+        super().__init__(policy, noise)
+        if self._plan is not None and not self._plan.learns:
             warnings.warn(
                 f"{policy!r} will learn nothing: its first epoch does not fit into the horizon; give more pulls",
                 stacklevel=2,
             )
+
+    def _begin(self, algorithm: Any, noise: Noise | None) -> None:
+        super()._begin(algorithm, noise)
+        self._thread_lock = threading.RLock()
+        self._issuer = Issuer()
+        self._issuers: dict[str, tuple[Issuer, int]] = {}  # from before a reload, and how many tickets each has issued
+        self._default = None if self._default_reward is None else algorithm.grid.encode(self._default_reward)
+        self._first = self._unused = 0  # the number of the epoch's first ticket; its tickets that are not counted on
+        self._arms = array("I")  # the arm index of each ticket of the epoch
 
     # ------------------------------------------------------------------ ask
 
@@ -98,8 +99,13 @@ class Bandit(Kept):
     @overload
     def ask(self, n: int) -> list[Ticket]: ...
     def ask(self, n: int | None = None) -> Ticket | list[Ticket]:
-        """The next pull, or up to n of them."""
-        with self._lock:
+        """Return the next pull, or a list of up to n.
+
+        Raises:
+            FinishedError: There is nothing left to pull.
+            WaitingError: All pulls of the epoch are handed out, and rewards are missing.
+        """
+        with self._thread_lock:
             if n is None:
                 return self._deal()
             wanted = checks.whole("n", n)
@@ -110,45 +116,50 @@ class Bandit(Kept):
             return tickets
 
     def _deal(self) -> Ticket:
-        self._same_process()
+        self._check_process()
         arm = self._dealer.deal()
         if arm is None:
-            plan = self._next_plan()
+            self._pass_unused_epoch()
             arm = self._dealer.deal()
             if arm is None:
-                return self._extra(plan)
+                return self._extra()
         if not self._learns:
             self._unused += 1
-            return Ticket(self._names[arm], self._issued - 1, self._epoch, self._owner)
+            return self._ticket(arm, self._issued - 1)
         return self._issue(arm, _OPEN)
 
     def _issue(self, arm: int, status: int) -> Ticket:
-        number = self._start + len(self._arms)
+        number = self._first + len(self._arms)
         self._arms.append(arm)
         self._status.append(status)
-        return Ticket(self._names[arm], number, self._epoch, self._owner)
+        return self._ticket(arm, number)
 
-    def _next_plan(self) -> Plan:
-        """The plan when all of its pulls are dealt: the open one, or the next if this one does not learn."""
-        plan = self.policy.plan()
+    def _ticket(self, arm: int, number: int) -> Ticket:
+        issuer = self._issuer
+        return Ticket(self._names[arm], number, self._epoch, issuer.name, issuer.tag(number))
+
+    def _pass_unused_epoch(self) -> None:
+        """Close an epoch whose rewards are not used, when all of its pulls are dealt."""
+        plan = self._plan
         if plan is not None and not plan.learns:
-            self.policy._close_epoch(None)
-            self._begin_epoch()
-            plan = self.policy.plan()
-        if plan is None:
-            best = self.policy.best_arm
-            raise FinishedError(f"there is nothing left to ask after {self.policy.time} pulls; best arm: {best!r}")
-        return plan
+            with self._commit():
+                self._close(plan, None)
+        if self._plan is None:
+            policy: Any = self._algorithm
+            raise FinishedError(
+                f"there is nothing left to ask after {policy.time} pulls; best arm: {policy.best_arm!r}"
+            )
 
-    def _extra(self, plan: Plan) -> Ticket:
-        """Every pull of the epoch is out: refuse, or serve one that does not learn."""
+    def _extra(self) -> Ticket:
+        """Every pull of the epoch is out: refuse, or serve one that is not used."""
+        assert self._plan is not None
         if self.waiting == "refuse":
             expire = "expire them" if self._default is not None else "declare a default_reward and expire them"
             raise WaitingError(
-                f"all {plan.size} pulls of epoch {plan.epoch} are handed out and {self._missing} rewards are missing: "
-                f"tell them (see open_tickets), {expire}, or make the Bandit with waiting='serve'"
+                f"all {self._plan.size} pulls of epoch {self._epoch} are handed out and {self._missing} rewards are "
+                f"missing: tell them (see open_tickets), {expire}, or make the Bandit with waiting='serve'"
             )
-        return self._issue(int(self._random.integers(len(self._names))), _EXTRA)
+        return self._issue(int(self._rng.integers(len(self._names))), _EXTRA)
 
     # ------------------------------------------------------------------ tell
 
@@ -157,71 +168,94 @@ class Bandit(Kept):
     @overload
     def tell(self, ticket: Sequence[Ticket | str], reward: Any) -> list[Told]: ...
     def tell(self, ticket: Ticket | str | Sequence[Ticket | str], reward: Any) -> Told | list[Told]:
-        """Report the reward of a ticket, or the rewards of many tickets at once (all or nothing)."""
+        """Report the reward of a ticket, or the rewards of many tickets at once (all or nothing).
+
+        Args:
+            ticket: A ticket, its id, or a list of them.
+            reward: The reward, or as many rewards as tickets.
+
+        Returns:
+            What became of the reward, or of each.
+
+        Raises:
+            ArgumentError: A reward is no number in the range.
+            TicketError: A ticket was not issued here.
+            OSError: The file could not be written, so nothing was released; tell the reward again.
+        """
         if not isinstance(ticket, Ticket | str):
             return self._tell_many(ticket, reward)
-        units = self.policy.grid.encode(reward, self.clip)
-        with self._lock:
-            return self._count(self._number(ticket), units)
+        steps = self._algorithm.grid.encode(reward, self.clip)
+        with self._thread_lock:
+            return self._count(self._number(ticket), steps)
 
     def _tell_many(self, tickets: Sequence[Ticket | str], rewards: Any) -> list[Told]:
         if not isinstance(tickets, Sequence):
             raise TicketError(f"ticket must be a Ticket, its id, or a list of them, got {tickets!r}")
-        values = self.policy.grid.check_array(rewards, self.clip)
+        grid = self._algorithm.grid
+        values = grid.check_array(rewards, self.clip)
         if values.size != len(tickets):
             raise ArgumentError(
                 f"rewards must be as many as tickets ({len(tickets)}), got {values.size}; a ticket that has travelled "
                 "is told by its id"
             )
-        units = self.policy.grid.encode_checked(values).astype(np.int64).tolist()
-        with self._lock:
+        steps = grid.encode_checked(values).astype(np.int64).tolist()
+        with self._thread_lock:
             numbers = [self._number(ticket) for ticket in tickets]
-            return self._count_all(list(zip(numbers, units, strict=True)))
+            return self._count_all(list(zip(numbers, steps, strict=True)))
 
     def expire(self, tickets: Ticket | str | Sequence[Ticket | str] | None = None) -> int:
-        """Give the default reward to these tickets, or to all that are still open; tells how many."""
-        if self._default is None:
+        """Give the default reward to these tickets, or to all that are open, and return how many got it.
+
+        Raises:
+            ArgumentError: No default reward was declared.
+            TicketError: A ticket was not issued here.
+        """
+        default = self._default
+        if default is None:
             raise ArgumentError(
                 "default_reward must be declared to expire tickets: Bandit(policy, default_reward=0.0); got None"
             )
-        with self._lock:
+        with self._thread_lock:
             if tickets is None:
-                numbers = [self._start + place for place, status in enumerate(self._status) if status == _OPEN]
+                numbers = [self._first + place for place, status in enumerate(self._status) if status == _OPEN]
             else:
                 several = isinstance(tickets, Sequence) and not isinstance(tickets, Ticket | str)
                 numbers = [self._number(ticket) for ticket in (tickets if several else [tickets])]
-            return self._count_all([(number, self._default) for number in numbers]).count(Told.COUNTED)
+            return self._count_all([(number, default) for number in numbers]).count(Told.COUNTED)
 
     def _number(self, ticket: Any) -> int:
+        """Return the number of a ticket that was issued here."""
         if isinstance(ticket, Ticket):
-            owner, number = ticket.owner, ticket.number
+            name, number, tag = ticket.issuer, ticket.number, ticket.tag
         elif isinstance(ticket, str):
-            owner, _, digits = ticket.rpartition("-")
-            number = int(digits) if digits.isdecimal() and len(digits) < 20 else -1
+            name, number, tag = _parse(ticket)
         else:
             raise TicketError(f"ticket must be a Ticket or its id, got {ticket!r}")
-        issued = self._issued if owner == self._owner else self._owners.get(owner)
-        if issued is None:
+        if name == self._issuer.name:
+            issuer, issued = self._issuer, self._issued
+        elif name in self._issuers:
+            issuer, issued = self._issuers[name]
+        else:
             raise TicketError(f"ticket {ticket!r} was not issued by this bandit; tell it to the one that issued it")
-        if not isinstance(number, int) or not 0 <= number < issued:
-            raise TicketError(f"ticket {ticket!r} is unknown: this bandit has {issued} tickets of that name; ask again")
+        if type(number) is not int or not 0 <= number < issued or issuer.tag(number) != tag:
+            raise TicketError(f"ticket {ticket!r} is unknown to this bandit; ask again")
         return number
 
     def _count_all(self, pairs: list[tuple[int, int]]) -> list[Told]:
         """Count many rewards, or none of them when the file cannot be written."""
         told: list[Told] = []
         try:
-            for number, units in pairs:
-                told.append(self._count(number, units))
-        except OSError:
-            for (number, units), outcome in zip(pairs, told, strict=False):
-                if outcome is Told.COUNTED and number >= self._start:
-                    self._change(number - self._start, units, _OPEN)
+            for number, steps in pairs:
+                told.append(self._count(number, steps))
+        except BaseException:
+            for (number, steps), outcome in zip(pairs, told, strict=False):
+                if outcome is Told.COUNTED and number >= self._first:
+                    self._change(number - self._first, steps, _OPEN)
             raise
         return told
 
-    def _count(self, number: int, units: int) -> Told:
-        place = number - self._start
+    def _count(self, number: int, steps: int) -> Told:
+        place = number - self._first
         if place < 0:
             return Told.LATE
         if not self._learns:
@@ -229,187 +263,175 @@ class Bandit(Kept):
         status = self._status[place]
         if status != _OPEN:
             return Told.DUPLICATE if status == _TOLD else Told.UNUSED
-        self._same_process()
-        self._change(place, units, _TOLD)
-        if not self._missing:
-            try:
-                self._keep()  # ahead of the release: after a crash the file can only repeat it, never vary it
-            except BaseException:
-                self._change(place, units, _OPEN)
-                raise
-            self._close()
+        self._check_process()
+        if self._missing > 1:
+            self._change(place, steps, _TOLD)
+        else:
+            self._close_epoch(place, steps)
         return Told.COUNTED
 
-    def _change(self, place: int, units: int, status: int) -> None:
+    def _change(self, place: int, steps: int, status: int) -> None:
         """Count a ticket's reward, or take it back."""
         sign = 1 if status == _TOLD else -1
         self._status[place] = status
-        self._sums[self._arms[place]] += sign * units
+        self._sums[self._arms[place]] += sign * steps
         self._missing -= sign
 
-    def _close(self) -> None:
-        """Every reward is in: release, and forget everything about this epoch.
-
-        If the file cannot be written after the release, that is no error: as it is, it leads to the same release.
-        """
-        self.policy._close_epoch(dict(zip(self._names, self._sums, strict=True)))
-        self._begin_epoch()
+    def _close_epoch(self, place: int, steps: int) -> None:
+        """Count the epoch's last reward and release the epoch. If that fails, the reward does not count."""
+        plan = self._plan
+        assert plan is not None
         try:
-            self._keep()
-        except OSError as error:
-            warnings.warn(f"{error}: an epoch has closed, which a reload would only repeat", stacklevel=2)
-
-    def _begin_epoch(self) -> None:
-        self._start = self._issued
-        plan = self.policy.plan()
-        self._epoch = plan.epoch if plan else self.policy.epoch + 1
-        self._names = list(plan.pulls) if plan else []
-        self._dealer = Dealer(list(plan.pulls.values()) if plan else [], self._random)
-        self._learns = plan.learns if plan else False
-        self._missing = plan.size if plan and plan.learns else 0
-        self._sums = [0] * len(self._names)
-        self._status = bytearray()
-        self._arms = array("I")
-        self._unused = 0
+            with self._commit():
+                self._change(place, steps, _TOLD)
+                self._close(plan, dict(zip(self._names, self._sums, strict=True)))
+        except BaseException:
+            if self._plan is plan and self._status[place] == _TOLD:  # without a file nobody has put it back
+                self._change(place, steps, _OPEN)
+            raise
 
     # ------------------------------------------------------------------ what anybody may read
 
     @property
-    def _issued(self) -> int:
-        """How many tickets were handed out, ever."""
-        return self._start + len(self._arms) + self._unused
+    def policy(self) -> Any:
+        """A copy of the policy, with what it has learned."""
+        with self._thread_lock:
+            return self._algorithm.copy()
+
+    algorithm = policy
+
+    @property
+    def ledger(self) -> Ledger:
+        """All that was released, in order."""
+        with self._thread_lock:
+            return self._algorithm.ledger.copy()
+
+    @property
+    def best_arm(self) -> Arm:
+        """The arm to prefer by what was released; None before the first release."""
+        with self._thread_lock:
+            policy: Any = self._algorithm
+            arm: Arm = policy.best_arm
+            return arm
 
     @property
     def default_reward(self) -> float | None:
-        """What `expire` gives to tickets that were never told."""
+        """The reward of tickets that expire."""
         return self._default_reward
 
     @property
     def open_tickets(self) -> list[Ticket]:
-        """The tickets that still count on their reward, also those from before a reload."""
-        with self._lock:
+        """The tickets whose rewards are missing, also those from before a reload."""
+        with self._thread_lock:
             return [
-                Ticket(self._names[arm], self._start + place, self._epoch, self._owner)
+                self._ticket(arm, self._first + place)
                 for place, (arm, status) in enumerate(zip(self._arms, self._status, strict=True))
                 if status == _OPEN
             ]
 
     @property
-    def privacy(self) -> Privacy:
-        """The policy's promise."""
-        return self.policy.privacy
-
-    @property
-    def ledger(self) -> tuple[Release, ...]:
-        """Everything that was released so far, in order."""
-        return self.policy.ledger
-
-    @property
-    def best_arm(self) -> Arm:
-        """The arm to prefer by what was released so far; None before the first release."""
-        return self.policy.best_arm
+    def outstanding(self) -> int:
+        """The number of tickets whose rewards are missing."""
+        with self._thread_lock:
+            return self._status.count(_OPEN)
 
     @property
     def pulls(self) -> dict[Arm, int]:
-        """How many planned pulls each arm has had so far, those of the open epoch included."""
-        with self._lock:
-            pulls = self.policy.pulls
+        """The number of planned pulls that each arm has had, those of the open epoch included."""
+        with self._thread_lock:
+            pulls = self._algorithm.taken
             for arm, dealt in zip(self._names, self._dealer.dealt, strict=True):
                 pulls[arm] += dealt
             return pulls
 
     @property
-    def outstanding(self) -> int:
-        """Tickets that are handed out and still count on their reward."""
-        with self._lock:
-            return self._status.count(_OPEN)
-
-    @property
     def finished(self) -> bool:
         """True when there is nothing left to ask."""
-        with self._lock:
-            plan = self.policy.plan()
-            if plan is None:
-                return True
-            return not plan.learns and self._unused == plan.size and self.policy.remaining == plan.size
+        with self._thread_lock:
+            plan, policy = self._plan, self._algorithm  # type: Any, Any
+            return plan is None or (not plan.learns and self._unused == plan.size == policy.remaining)
 
     def __repr__(self) -> str:
-        return f"Bandit({self.policy!r}, epoch={self._epoch}, outstanding={self.outstanding})"
+        with self._thread_lock:
+            return f"Bandit({self._algorithm!r}, epoch={self._epoch}, outstanding={self.outstanding})"
+
+    # ------------------------------------------------------------------ the open epoch
+
+    def _open(self) -> None:
+        self._first = self._issued
+        super()._open()
+        plan = self._plan
+        pulls = plan.pulls if plan is not None else {}
+        self._epoch = plan.epoch if plan is not None else self._algorithm.epoch + 1
+        self._learns = plan is not None and plan.learns
+        self._names = list(pulls)
+        self._dealer = Dealer(list(pulls.values()), self._rng)
+        self._missing = sum(pulls.values()) if self._learns else 0
+        self._sums = [0] * len(pulls)  # exact
+        self._status = bytearray()
+        self._arms = array("I")
+        self._unused = 0
+
+    @property
+    def _issued(self) -> int:
+        """The number of tickets that were handed out, ever."""
+        return self._first + len(self._arms) + self._unused
 
     # ------------------------------------------------------------------ saving
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Save policy, open tickets and open totals to a file, atomically, and keep it up to date at every close.
+    def _lock(self) -> AbstractContextManager[Any]:
+        return self._thread_lock
 
-        From the first save of a private bandit on, the file is written before an epoch's totals are released
-        and again after, so that what was released can never be released differently after a crash. What a
-        crash can lose are tickets and rewards since the last save or close. While an epoch is open the file
-        holds its exact totals and unused noise: it is as sensitive as the rewards themselves. It stays locked as
-        long as this object lives, or until `detach`: no other process can load it. Never go on from an older
-        copy of the file. (A step-wise policy closes at every pull, so its file is written at every pull, ledger
-        and all: keep those short.)
-        """
-        with self._lock:
-            self._store(path)
+    def _driver_options(self) -> dict[str, Any]:
+        return {"default_reward": self._default_reward, "clip": self.clip, "waiting": self.waiting}
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The bandit that was saved in a file: same tickets, same noise, same open epoch.
+    def _load_options(self, public: dict[str, Any]) -> None:
+        default = public["default_reward"]
+        self._default_reward = None if default is None else checks.real("default_reward", default)
+        self.clip = bool(public["clip"])
+        self.waiting = checks.choice("waiting", public["waiting"], ("refuse", "serve"))
+        self._rng = np.random.default_rng()
 
-        Tickets that were handed out after the file was written are unknown to it: ask again. A private bandit's file
-        is loaded once at a time (see `discreet.drivers._kept`).
-        """
-        bandit = super().load(path)
-        if bandit._learns and not bandit._missing:
-            bandit._close()  # the program ended between writing the file and releasing
-        return bandit
-
-    @classmethod
-    def _build(cls, body: dict[str, Any]) -> Bandit:
-        bandit = cls(rebuild("policy", body["policy"]), body["default_reward"], body["clip"], body["waiting"])
-        bandit._revive(body)
-        return bandit
-
-    def _keep(self) -> None:
-        """Bring the file up to date, if there is one and something private is at stake."""
-        if self._file is not None and self._private:
-            self.save(self._file)
-
-    def _dump(self) -> dict[str, Any]:
-        self._same_process()
+    def _open_state(self) -> dict[str, Any]:
+        known = {issuer.key: issued for issuer, issued in self._issuers.values()}
         return {
-            "policy": self.policy._dump(),
-            "default_reward": self.default_reward,
-            "clip": self.clip,
-            "waiting": self.waiting,
-            "owners": {**self._owners, self._owner: self._issued},
-            "start": self._start,
+            "issuers": {**known, self._issuer.key: self._issued},
+            "first": self._first,
             "unused": self._unused,
-            "dealt": self._dealer.dealt,
-            "sums": self._sums,
-            "missing": self._missing,
+            "dealt": list(self._dealer.dealt),
+            "sums": list(self._sums),
             "status": _pack(bytes(self._status)),
             "arms": _pack(np.array(self._arms, dtype="<u4").tobytes()),
         }
 
-    def _comparable(self, body: dict[str, Any]) -> dict[str, Any]:
-        others = {owner: issued for owner, issued in body["owners"].items() if owner != self._owner}
-        tickets = {name: _unpack(body[name]).hex() for name in ("status", "arms")}  # compressed alike or not
-        return {**body, "owners": others, **tickets}
+    def _comparable(self, head: dict[str, Any]) -> dict[str, Any]:
+        state = head["secret"].get("open")
+        if not state:
+            return super()._comparable(head)
+        others = {key: issued for key, issued in state["issuers"].items() if key != self._issuer.key}
+        tickets = {name: _unpack(state[name]).hex() for name in ("status", "arms")}  # compressed alike or not
+        secret = {**head["secret"], "open": {**state, "issuers": others, **tickets}}
+        return {"public": head["public"], "secret": secret}
 
-    def _revive(self, saved: dict[str, Any]) -> None:
-        self._owners = {str(owner): int(issued) for owner, issued in saved["owners"].items()}
-        self._start = int(saved["start"])
-        self._unused = int(saved["unused"])
-        self._dealer.dealt = [int(count) for count in saved["dealt"]]
-        self._sums = [int(total) for total in saved["sums"]]
-        self._missing = int(saved["missing"])
-        self._status = bytearray(_unpack(saved["status"]))
-        self._arms = array("I", np.frombuffer(_unpack(saved["arms"]), dtype="<u4").tolist())
+    def _restore_open(self, state: dict[str, Any]) -> None:
+        Bandit._open(self)
+        if not state:
+            return
+        self._issuers = {}
+        for key, issued in state["issuers"].items():
+            if key != self._issuer.key:
+                issuer = Issuer(str(key))
+                self._issuers[issuer.name] = issuer, int(issued)
+        self._first, self._unused = int(state["first"]), int(state["unused"])
+        self._dealer.dealt = [int(count) for count in state["dealt"]]
+        self._sums = [int(total) for total in state["sums"]]
+        self._status = bytearray(_unpack(state["status"]))
+        self._arms = array("I", np.frombuffer(_unpack(state["arms"]), dtype="<u4").tolist())
+        self._missing -= self._status.count(_TOLD)
         self._check_tickets()
 
     def _check_tickets(self) -> None:
-        """A state that is whole but makes no sense is refused at once, not at the next close."""
+        """Refuse a state that is whole but makes no sense at once, not at the next close."""
         told, extra = self._status.count(_TOLD), self._status.count(_EXTRA)
         planned = self._dealer.planned
         dealt = [0] * len(planned)
@@ -421,14 +443,23 @@ class Bandit(Kept):
             dealt == self._dealer.dealt
             and all(0 <= count <= most for count, most in zip(dealt, planned, strict=True))
             and self._status.count(_OPEN) + told + extra == len(self._status)
-            and self._missing == (sum(planned) - told if self._learns else 0)
             and len(self._sums) == len(planned)
-            and all(0 <= total <= told * self.policy.grid.width for total in self._sums)
-            and min(self._start, self._unused) >= 0
-            and all(0 <= issued <= self._issued for issued in self._owners.values())
+            and all(0 <= total <= told * self._algorithm.grid.width for total in self._sums)
+            and (self._missing > 0 or not self._learns)
+            and min(self._first, self._unused) >= 0
+            and all(0 <= issued <= self._issued for _, issued in self._issuers.values())
         )
         if not fits:
             raise StateError("the saved tickets do not fit the saved plan")
+
+
+def _parse(text: str) -> tuple[str, int, bytes]:
+    """Return the parts of a ticket's id: issuer, number and tag."""
+    name, _, rest = text.partition("-")
+    digits, _, tag = rest.partition("-")
+    if digits.isdecimal() and len(digits) < 20 and len(tag) == 16 and set(tag) <= set("0123456789abcdef"):
+        return name, int(digits), bytes.fromhex(tag)
+    raise TicketError(f"ticket must be a Ticket or its id, got {text!r}")
 
 
 def _pack(raw: bytes) -> str:

@@ -2,28 +2,72 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from discreet.core.privacy import Arm
+from discreet.core.plans import Arm
 
 _BLOCKS = 256  # permuted blocks that are dealt at a time
+_TAG = 8  # bytes of a tag
+_TAGS = 1024  # tags that are derived at a time
 
 
 class Ticket(NamedTuple):
-    """One pull that was handed out. `id` names it in a message, and `tell` takes it too."""
+    """One pull that was handed out.
+
+    Attributes:
+        arm: The arm to pull.
+        number: The ticket's number, from 0 for each `Bandit`.
+        epoch: The epoch that it belongs to.
+        issuer: The name of the process's `Bandit` that issued it.
+        tag: What nobody can guess of it.
+    """
 
     arm: Arm
     number: int
     epoch: int
-    owner: str
+    issuer: str
+    tag: bytes
 
     @property
     def id(self) -> str:
-        """A name for this ticket that can travel."""
-        return f"{self.owner}-{self.number}"
+        """A text that names the ticket in messages. `tell` takes it too. It cannot be guessed."""
+        return f"{self.issuer}-{self.number}-{self.tag.hex()}"
+
+
+class Issuer:
+    """The source of tickets' tags: one for each `Bandit` in each process that it lived in.
+
+    A tag is a keyed hash of the ticket's number, so nobody can guess the id of a ticket that another person has.
+
+    Args:
+        key: The secret key in hexadecimal digits, for an issuer from a file; by default a new one.
+    """
+
+    def __init__(self, key: str | None = None) -> None:
+        self.key = secrets.token_hex(16) if key is None else key
+        self.name = hashlib.sha256(f"name {self.key}".encode()).hexdigest()[:16]
+        self._first = -_TAGS  # the number of the first tag of the block
+        self._block = b""
+
+    def tag(self, number: int) -> bytes:
+        """Return the tag of a ticket."""
+        place = number - self._first
+        if not 0 <= place < _TAGS:
+            place = number % _TAGS
+            self._first = number - place
+            self._block = _tags(self.key, self._first)
+        return self._block[place * _TAG : (place + 1) * _TAG]
+
+
+@lru_cache(maxsize=64)
+def _tags(key: str, first: int) -> bytes:
+    return hashlib.shake_128(f"{key} {first}".encode()).digest(_TAG * _TAGS)
 
 
 class Told(StrEnum):
@@ -31,32 +75,35 @@ class Told(StrEnum):
 
     COUNTED = "counted"
     DUPLICATE = "duplicate"
-    """Told or expired before; what came first stands."""
+    """Told or expired before. The first reward stands."""
     LATE = "late"
-    """Its epoch has closed: the first reward told for it, or the default, was used."""
+    """Its epoch has closed with the reward that came first, or with the default."""
     UNUSED = "unused"
-    """This pull does not decide anything, so its reward is not kept."""
+    """This pull decides nothing, so its reward is not kept."""
 
 
 class Dealer:
     """Deals an epoch's pulls in randomly permuted blocks: one pull of every arm that has some left.
 
-    So the order reveals nothing, and traffic stays balanced at every moment of the epoch. The generator is
-    no secret.
+    So the order reveals nothing, and traffic stays balanced at every moment of the epoch. The generator is no secret.
+
+    Args:
+        planned: The number of pulls of each arm.
+        rng: The generator of the order.
 
     >>> dealer = Dealer([3, 3], np.random.default_rng(0))
     >>> [dealer.deal() for _ in range(7)]
     [1, 0, 1, 0, 1, 0, None]
     """
 
-    def __init__(self, planned: list[int], generator: np.random.Generator) -> None:
+    def __init__(self, planned: list[int], rng: np.random.Generator) -> None:
         self.planned = planned
         self.dealt = [0] * len(planned)
-        self._generator = generator
+        self._rng = rng
         self._queue: list[int] = []
 
     def deal(self) -> int | None:
-        """The number of the next arm; None when all pulls are dealt."""
+        """Return the index of the next arm; None when all pulls are dealt."""
         if not self._queue and not self._refill():
             return None
         arm = self._queue.pop()
@@ -65,7 +112,7 @@ class Dealer:
 
     @property
     def empty(self) -> bool:
-        """Whether all pulls are dealt."""
+        """True when all pulls are dealt."""
         return not self._queue and not self._refill()
 
     def _refill(self) -> bool:
@@ -76,8 +123,8 @@ class Dealer:
         ahead = max(self.dealt)
         behind = [arm for arm in arms if self.dealt[arm] < ahead]
         if behind:  # the rest of a block that was begun before a reload, or arms with fewer pulls than others
-            self._queue = self._generator.permutation(behind).tolist()
+            self._queue = self._rng.permutation(behind).tolist()
         else:
-            blocks = min(_BLOCKS, min(left[arm] for arm in arms))  # noqa: PLW3301
-            self._queue = self._generator.permuted(np.tile(arms, (blocks, 1)), axis=1).ravel().tolist()
+            blocks = min(_BLOCKS, *(left[arm] for arm in arms))
+            self._queue = self._rng.permuted(np.tile(arms, (blocks, 1)), axis=1).ravel().tolist()
         return True

@@ -5,10 +5,7 @@ from discreet.lab.engines import make_engine
 from discreet.lab.instances import INSTANCES, Instance, instance
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import Setting
-from discreet.lab.simulate import compare, play, simulate, simulate_all
-from discreet.lab.stopping import simulate_rule, simulate_rules
-from discreet.lab.stopping_results import StoppingRuns
-from discreet.lab.stopping_setting import StoppingSetting
+from discreet.lab.simulate import choose_engine, compare, play, simulate, simulate_all
 
 __all__ = [
     "INSTANCES",
@@ -21,16 +18,13 @@ __all__ = [
     "Rewards",
     "Setting",
     "Simulation",
-    "StoppingRuns",
-    "StoppingSetting",
     "TruncatedNormal",
     "Uniform",
+    "choose_engine",
     "compare",
     "instance",
     "make_engine",
     "play",
     "simulate",
     "simulate_all",
-    "simulate_rule",
-    "simulate_rules",
 ]

@@ -16,7 +16,7 @@ _FORMS = (
     "discrete(VALUE:WEIGHT,VALUE:WEIGHT,...)",
     "csv(PATH,COLUMN)",
 )
-_NUMERIC: dict[str, tuple[Callable[..., Rewards], tuple[int, ...]]] = {  # with how many numbers each may take
+_NUMERIC: dict[str, tuple[Callable[..., Rewards], tuple[int, ...]]] = {  # and the possible numbers of parameters
     "bernoulli": (Bernoulli, (1,)),
     "beta": (Beta, (2, 4)),
     "uniform": (Uniform, (2,)),
@@ -25,7 +25,7 @@ _NUMERIC: dict[str, tuple[Callable[..., Rewards], tuple[int, ...]]] = {  # with 
 
 
 def parse(text: str) -> Rewards:
-    """The arm that a short text names; a number alone is a Bernoulli arm's mean.
+    """Return the arm that a short text names; a number alone is a Bernoulli arm's mean.
 
     >>> parse("0.3")
     Bernoulli(mean=0.3)

@@ -1,8 +1,8 @@
-"""What simulated arms pay: the reward distributions of the lab.
+"""Reward distributions of simulated arms.
 
-An epoch needs only the sum of an arm's rewards. Where the sum has a law that is cheap to draw from (coins,
-dice, data columns) it is one draw, however many pulls there are; elsewhere rewards are drawn a chunk at a
-time. Either way each reward is rounded to the policy's grid before it is added, as real rewards are.
+An epoch needs only the sum of an arm's rewards. Where the sum has a distribution that is cheap to draw from (coins,
+dice, data columns) it is one draw, however many pulls there are; elsewhere rewards are drawn a chunk at a time. Either
+way each reward is rounded to the algorithm's grid before it is added, as real rewards are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import math
 import operator
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -24,19 +26,19 @@ from discreet.lab.columns import read_column
 
 CHUNK = 65_536  # rewards drawn at a time: half a megabyte, which stays in the processor's cache
 LIMIT = 1e100  # the largest size of any parameter: sums and products of a few stay finite
-_DRAWS_PER_VALUE = 8  # drawing so many rewards costs about as much as one category of a multinomial
+_DRAWS_PER_VALUE = 8  # drawing this many rewards costs about as much as one category of a multinomial
 _TAIL = 30.0  # standard deviations: probabilities this far out are still ordinary floats (about 1e-197)
 _FLATTEST = 100.0  # beyond this ratio of sd to range the formula for the truncated mean loses its digits
 
 
 class Rewards(ABC):
-    """What one arm pays: independent rewards in `[low, high]` with the exact mean `mean`, before any rounding.
+    """Independent rewards of one arm in `[low, high]` with the exact mean `mean`, before any rounding.
 
     >>> arm = Uniform(0.2, 0.8)
     >>> arm.low, arm.high, arm.mean
     (0.2, 0.8, 0.5)
-    >>> generator, grid = np.random.default_rng(1), Grid(0.0, 1.0)
-    >>> grid.mean(arm.total(generator, 1_000_000, grid), 1_000_000)
+    >>> rng, grid = np.random.default_rng(1), Grid(0.0, 1.0)
+    >>> grid.mean(arm.total(rng, 1_000_000, grid), 1_000_000)
     0.4999870064201355
     """
 
@@ -46,9 +48,40 @@ class Rewards(ABC):
     high: float
     mean: float
 
-    @abstractmethod
-    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
-        """`count` independent rewards."""
+    def sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return independent rewards.
+
+        Args:
+            rng: The generator that they are drawn from.
+            count: The number of rewards.
+        """
+        return self._sample(rng, count)
+
+    def total(self, rng: np.random.Generator, count: int, grid: Grid) -> int:
+        """Return the sum of independent rewards, each rounded to a grid, in grid steps.
+
+        Args:
+            rng: The generator that they are drawn from.
+            count: The number of rewards.
+            grid: The grid of the algorithm that gets them.
+
+        Raises:
+            ArgumentError: If the grid cannot hold every reward, or the count is no whole number of 0 or more.
+        """
+        return self.totals(rng, grid)(checks.whole("count", count, at_least=0))
+
+    def totals(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], int]:
+        """Return a function from a number of rewards to their sum: `total`, with its checks made once.
+
+        Args:
+            rng: The generator that rewards are drawn from.
+            grid: The grid of the algorithm that gets them.
+
+        Raises:
+            ArgumentError: If the grid cannot hold every reward.
+        """
+        self.check(grid)
+        return partial(self._total, rng, grid)
 
     def check(self, grid: Grid) -> None:
         """Refuse a grid that cannot hold every reward of this arm.
@@ -56,23 +89,38 @@ class Rewards(ABC):
         >>> Beta(2, 5, high=10).check(Grid(0.0, 1.0))
         Traceback (most recent call last):
             ...
-        discreet.core.errors.ArgumentError: the arm Beta(2, 5, 0, 10) pays rewards in [0.0, 10.0], outside the policy's
-        range [0.0, 1.0]; widen the policy's low/high, or rescale the arm
+        discreet.core.errors.ArgumentError: the arm Beta(2, 5, 0, 10) pays rewards in [0.0, 10.0], outside the
+        algorithm's range [0.0, 1.0]; widen its low and high, or rescale the arm
         """
         if not grid.low <= self.low <= self.high <= grid.high:
             raise ArgumentError(
-                f"the arm {self} pays rewards in [{self.low}, {self.high}], outside the policy's range "
-                f"[{grid.low}, {grid.high}]; widen the policy's low/high, or rescale the arm"
+                f"the arm {self} pays rewards in [{self.low}, {self.high}], outside the algorithm's range "
+                f"[{grid.low}, {grid.high}]; widen its low and high, or rescale the arm"
             )
 
-    def total(self, generator: np.random.Generator, count: int, grid: Grid) -> int:
-        """The sum of `count` independent rewards, each rounded to the grid, in the grid's units."""
-        self.check(grid)
-        return self._total(generator, checks.whole("count", count, at_least=0), grid)
+    def two_values(self) -> tuple[float, float, float] | None:
+        """Return the smaller value, the larger one and its probability, or None for more than two values.
 
-    def _total(self, generator: np.random.Generator, count: int, grid: Grid) -> int:
+        >>> Bernoulli(0.1).two_values(), Discrete([1, -1], [3, 1]).two_values(), Empirical([0, 1, 2]).two_values()
+        ((0.0, 1.0, 0.1), (-1.0, 1.0, 0.75), None)
+        """
+        values, chances = self._atoms()
+        different = np.unique(values)
+        if different.size not in (1, 2):
+            return None
+        return float(different[0]), float(different[-1]), min(sum(chances[values == different[-1]].tolist()), 1.0)
+
+    def _atoms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the values of a discrete distribution and their probabilities; nothing for another one."""
+        return np.empty(0), np.empty(0)
+
+    @abstractmethod
+    def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        """Return `count` independent rewards."""
+
+    def _total(self, rng: np.random.Generator, grid: Grid, count: int) -> int:
         sizes = (min(CHUNK, count - done) for done in range(0, count, CHUNK))
-        return sum(grid.total(self.sample(generator, size)) for size in sizes)
+        return sum(grid.total(self._sample(rng, size)) for size in sizes)
 
     def _set(self, **values: Any) -> None:
         """Set checked and derived fields of a frozen arm; for `__post_init__` only."""
@@ -82,7 +130,10 @@ class Rewards(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Bernoulli(Rewards):
-    """Pays 1 with probability `mean`, else 0: one binomial draw gives any total.
+    """Pays 1 with probability `mean`, else 0. Any total is one binomial draw.
+
+    Args:
+        mean: The probability of 1.
 
     >>> print(Bernoulli(0.3))
     Bernoulli(0.3)
@@ -104,19 +155,25 @@ class Bernoulli(Rewards):
     def __str__(self) -> str:
         return f"Bernoulli({_short(self.mean)})"
 
-    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
-        """`count` independent rewards."""
-        return (generator.random(count) < self.mean).astype(np.float64)
+    def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        return (rng.random(count) < self.mean).astype(np.float64)
 
-    def _total(self, generator: np.random.Generator, count: int, grid: Grid) -> int:
+    def _atoms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return np.array([0.0, 1.0]), np.array([1 - self.mean, self.mean])
+
+    def _total(self, rng: np.random.Generator, grid: Grid, count: int) -> int:
         # Just this one draw: results of earlier versions for the same seeds depend on it.
-        ones = int(generator.binomial(count, self.mean))
+        ones = int(rng.binomial(count, self.mean))
         return ones * grid.encode(1.0) + (count - ones) * grid.encode(0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Discrete(Rewards):
-    """Pays `values[i]` with a probability proportional to `weights[i]`: one multinomial draw gives any total.
+    """Pays `values[i]` with a probability proportional to `weights[i]`. Any total is one multinomial draw.
+
+    Args:
+        values: The rewards that are possible.
+        weights: Their weights, 0 or more. A value of weight 0 is never paid.
 
     >>> arm = Discrete(values=[0, 0.5, 1], weights=[5, 3, 2])
     >>> print(arm, arm.mean)
@@ -154,17 +211,22 @@ class Discrete(Rewards):
         pairs = (f"{_short(value)}:{_short(weight)}" for value, weight in zip(self.values, self.weights, strict=True))
         return f"Discrete({', '.join(pairs)})"
 
-    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
-        """`count` independent rewards."""
-        return generator.choice(self._paid, size=count, p=self._chances)
+    def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        return rng.choice(self._paid, size=count, p=self._chances)
 
-    def _total(self, generator: np.random.Generator, count: int, grid: Grid) -> int:
-        return _weighted_sum(grid, self._paid, generator.multinomial(count, self._chances))
+    def _atoms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self._paid, self._chances
+
+    def _total(self, rng: np.random.Generator, grid: Grid, count: int) -> int:
+        return _weighted_sum(grid, self._paid, rng.multinomial(count, self._chances))
 
 
 @dataclass(frozen=True, slots=True)
 class Empirical(Rewards):
     """Pays a random entry of a data column, drawn with replacement.
+
+    Args:
+        values: The column.
 
     >>> arm = Empirical([0, 0, 1, 0.25])
     >>> print(arm)
@@ -189,25 +251,41 @@ class Empirical(Rewards):
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str], column: str) -> Self:
-        """The numbers in one column of a CSV file whose first row names the columns."""
+        """Return the arm of one column of a CSV file whose first row names the columns.
+
+        Args:
+            path: The file.
+            column: The name of the column.
+
+        Raises:
+            ArgumentError: If there is no such column, or a cell holds no finite number.
+        """
         return cls(tuple(read_column(path, column, limit=LIMIT)))
 
     def __str__(self) -> str:
         return f"Empirical({len(self.values):,} values in [{_short(self.low, self.high)}], mean {self.mean:.6g})"
 
-    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
-        """`count` independent rewards."""
-        return self._column[generator.integers(self._column.size, size=count)]
+    def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        return self._column[rng.integers(self._column.size, size=count)]
 
-    def _total(self, generator: np.random.Generator, count: int, grid: Grid) -> int:
+    def _atoms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self._distinct, self._chances
+
+    def _total(self, rng: np.random.Generator, grid: Grid, count: int) -> int:
         if count < _DRAWS_PER_VALUE * self._distinct.size:  # a multinomial would visit many values in vain
-            return Rewards._total(self, generator, count, grid)
-        return _weighted_sum(grid, self._distinct, generator.multinomial(count, self._chances))
+            return super(Empirical, self)._total(rng, grid, count)
+        return _weighted_sum(grid, self._distinct, rng.multinomial(count, self._chances))
 
 
 @dataclass(frozen=True, slots=True)
 class Beta(Rewards):
     """The Beta(a, b) distribution, stretched from [0, 1] to `[low, high]`.
+
+    Args:
+        a: The first parameter, above 0.
+        b: The second parameter, above 0.
+        low: The smallest reward.
+        high: The largest reward.
 
     >>> arm = Beta(2, 6)
     >>> print(arm, arm.mean)
@@ -229,15 +307,18 @@ class Beta(Rewards):
     def __str__(self) -> str:
         return f"Beta({_short(self.a, self.b, *_unless_unit(self.low, self.high))})"
 
-    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
-        """`count` independent rewards."""
-        shares = generator.beta(self.a, self.b, size=count)
+    def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        shares = rng.beta(self.a, self.b, size=count)
         return _clipped(self.low + (self.high - self.low) * shares, self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class Uniform(Rewards):
     """Every reward between `low` and `high` is equally likely.
+
+    Args:
+        low: The smallest reward.
+        high: The largest reward.
 
     >>> print(Uniform(0.2, 0.8))
     Uniform(0.2, 0.8)
@@ -254,16 +335,21 @@ class Uniform(Rewards):
     def __str__(self) -> str:
         return f"Uniform({_short(self.low, self.high)})"
 
-    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
-        """`count` independent rewards."""
-        return _clipped(generator.uniform(self.low, self.high, size=count), self.low, self.high)
+    def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+        return _clipped(rng.uniform(self.low, self.high, size=count), self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
 class TruncatedNormal(Rewards):
     """The normal distribution around `centre` with standard deviation `sd`, given that it lies in `[low, high]`.
 
-    The mean is that of what is paid, so it is not `centre` unless the range lies evenly around it.
+    The mean is that of the rewards, so it is not `centre` unless the range lies evenly around it.
+
+    Args:
+        centre: The mean of the normal distribution before it is cut.
+        sd: Its standard deviation.
+        low: The smallest reward.
+        high: The largest reward.
 
     >>> arm = TruncatedNormal(centre=0.9, sd=0.2)
     >>> print(arm, round(arm.mean, 4))
@@ -305,11 +391,10 @@ class TruncatedNormal(Rewards):
     def __str__(self) -> str:
         return f"Normal({_short(self.centre, self.sd, self.low, self.high)})"
 
-    def sample(self, generator: np.random.Generator, count: int) -> NDArray[np.float64]:
-        """`count` independent rewards: uniform probabilities between those of the two ends, turned into rewards."""
+    def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
         from scipy.special import ndtri  # noqa: PLC0415
 
-        rewards: NDArray[np.float64] = ndtri(generator.uniform(self._start, self._stop, size=count))
+        rewards: NDArray[np.float64] = ndtri(rng.uniform(self._start, self._stop, size=count))
         rewards *= self._side * self.sd
         rewards += self.centre
         return _clipped(rewards, self.low, self.high)
@@ -321,7 +406,7 @@ KINDS: dict[str, type[Rewards]] = {
 
 
 def to_state(arm: Rewards) -> dict[str, Any]:
-    """An arm as JSON values.
+    """Return an arm as JSON values.
 
     >>> to_state(Beta(2, 5))
     {'kind': 'Beta', 'a': 2.0, 'b': 5.0, 'low': 0.0, 'high': 1.0}
@@ -331,23 +416,23 @@ def to_state(arm: Rewards) -> dict[str, Any]:
 
 
 def from_state(state: dict[str, Any]) -> Rewards:
-    """The arm that `to_state` described."""
+    """Return the arm that `to_state` described."""
     return KINDS[state["kind"]](**{name: value for name, value in state.items() if name != "kind"})
 
 
 def _weighted_sum(grid: Grid, values: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
-    """The total of counts[i] rewards of values[i] each; in Python's integers, which do not overflow."""
-    units = grid.encode_checked(values).astype(np.int64)
-    return sum(map(operator.mul, counts.tolist(), units.tolist()))
+    """Return the total of counts[i] rewards of values[i] each, in Python's integers, which do not overflow."""
+    steps = grid.encode_checked(values).astype(np.int64)
+    return sum(map(operator.mul, counts.tolist(), steps.tolist()))
 
 
 def _clipped(rewards: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
-    """Scaling can land a last bit outside the range: put such rewards, in place, on its end."""
+    """Move rewards that scaling put a last bit outside the range to its end, in place."""
     return np.clip(rewards, low, high, out=rewards)
 
 
 def _bell(z: float) -> float:
-    """The standard normal density."""
+    """Return the standard normal density at z."""
     return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
 
@@ -373,7 +458,7 @@ def _bounds(low: Any, high: Any) -> tuple[float, float]:
 
 
 def _numbers(name: str, values: Any) -> tuple[float, ...]:
-    """A list, array or column of numbers as a tuple of floats: at least one, and all finite."""
+    """Return a list, array or column of numbers as a tuple of floats: at least one, and all finite."""
     if isinstance(values, np.ma.MaskedArray):
         raise ArgumentError(f"{name} must not be a masked array, whose mask would be lost; use .compressed()")
     try:
@@ -394,7 +479,7 @@ def _numbers(name: str, values: Any) -> tuple[float, ...]:
 
 
 def _short(*numbers: float) -> str:
-    """Numbers as short as they can be without losing a digit.
+    """Return numbers as short as they can be without losing a digit.
 
     >>> _short(2.0, 0.1)
     '2, 0.1'
@@ -403,5 +488,5 @@ def _short(*numbers: float) -> str:
 
 
 def _unless_unit(low: float, high: float) -> tuple[float, ...]:
-    """Bounds worth showing: all but 0 and 1."""
+    """Return the bounds, or nothing if they are 0 and 1."""
     return () if (low, high) == (0.0, 1.0) else (low, high)

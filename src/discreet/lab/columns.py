@@ -11,7 +11,16 @@ from discreet.core.errors import ArgumentError
 
 
 def read_column(path: str | os.PathLike[str], column: str, *, limit: float) -> list[float]:
-    """The numbers in one column of a CSV file whose first row names the columns; none is larger than `limit`."""
+    """Return the numbers in one column of a CSV file whose first row names the columns.
+
+    Args:
+        path: The file.
+        column: The name of the column.
+        limit: The largest size of a number.
+
+    Raises:
+        ArgumentError: If there is no such file or column, or if a cell holds no number of that size.
+    """
     name = os.fspath(path)
     try:
         with open(name, newline="", encoding="utf-8-sig") as file:  # Excel puts a mark in front, the "sig"
@@ -26,14 +35,14 @@ def read_column(path: str | os.PathLike[str], column: str, *, limit: float) -> l
 
 
 def _numbers(rows: Iterator[list[str]], path: str, column: str, limit: float) -> Iterable[float]:
-    """The numbers below the heading `column`; empty lines are passed over."""
+    """Yield the numbers below the heading `column`. Empty lines are passed over."""
     header = [heading.strip() for heading in next(rows, [])]
     if header.count(column) != 1:
         problem = "has more than one" if column in header else f"has {', '.join(map(repr, header)) or 'none'}"
         raise ArgumentError(f"column must name one column of {path!r}, got {column!r}; it {problem}")
-    place = header.index(column)
+    index = header.index(column)
     for number, row in enumerate(filter(None, rows), start=1):
-        cell = row[place] if place < len(row) else ""
+        cell = row[index] if index < len(row) else ""
         try:
             value = float(cell)
         except ValueError:

@@ -1,7 +1,7 @@
 """Engines run the tasks of a sweep: here, in threads, in processes, or on a Dask or Ray cluster.
 
 A task is a whole configuration (0.1 s and more), so one small interface is enough for all of them: `run` takes a
-function and its tasks, and gives each result as soon as it is there.
+function and its tasks, and yields each result as soon as it is there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 class Engine(ABC):
-    """Somewhere to run tasks. Use it in a `with` statement, which ends whatever the engine has started.
+    """Base class of engines. Use one in a `with` statement, which ends whatever it has started.
 
     >>> with make_engine("threads", workers=2) as engine:
     ...     sorted(engine.run(abs, [-3, 5, -8]))
@@ -39,11 +39,15 @@ class Engine(ABC):
 
     @abstractmethod
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
-        """The number of each task and its result, as they finish; tasks start in the order given.
+        """Yield the index of each task and its result, as they finish. Tasks start in the order given.
 
         An exception in a task is raised here. It cancels the tasks that have not started, and so does closing the
         iterator or leaving the `with` statement. Except with "serial" and "threads", `work`, the tasks and the
         results are pickled.
+
+        Args:
+            work: The function from a task to its result.
+            tasks: The tasks.
         """
 
     def __enter__(self) -> Self:
@@ -61,13 +65,18 @@ class Serial(Engine):
         """Nothing was started."""
 
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
-        """The number of each task and its result, in order."""
+        """Yield the index of each task and its result, in order.
+
+        Args:
+            work: The function from a task to its result.
+            tasks: The tasks.
+        """
         for index, task in enumerate(tasks):
             yield index, work(task)
 
 
 class Concurrent(Engine):
-    """What the other engines share. Only as many tasks as can run, and one to follow, are handed out at a time.
+    """Base class of engines with workers. Only as many tasks as can run, and one to follow, are handed out at a time.
 
     So memory stays small however many tasks there are, and little is left to finish when a sweep is given up.
     """
@@ -92,7 +101,12 @@ class Concurrent(Engine):
             resources.__exit__(*error)
 
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
-        """The number of each task and its result, as they finish."""
+        """Yield the index of each task and its result, as they finish.
+
+        Args:
+            work: The function from a task to its result.
+            tasks: The tasks.
+        """
         remaining = iter(enumerate(tasks))
         pending: dict[Any, int] = {}
         finished: dict[Any, int] = {}
@@ -132,19 +146,19 @@ class Concurrent(Engine):
 
     @abstractmethod
     def _slots(self) -> int:
-        """How many tasks can run at the same time just now."""
+        """Return the number of tasks that can run at the same time just now."""
 
     @abstractmethod
     def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Any:
-        """Hand a task out; the handle can be waited for."""
+        """Hand a task out, and return a handle that can be waited for."""
 
     @abstractmethod
     def _wait(self, handles: Collection[Any]) -> Collection[Any]:
-        """Those that have finished, as soon as there is one."""
+        """Return the handles of finished tasks, as soon as there is one."""
 
     @abstractmethod
     def _result(self, handle: Any) -> Any:
-        """The result of a finished task, or its exception."""
+        """Return the result of a finished task, or raise its exception."""
 
     @abstractmethod
     def _cancel(self, handles: list[Any]) -> None:
@@ -152,7 +166,11 @@ class Concurrent(Engine):
 
 
 class Pool(Concurrent):
-    """What threads and processes share: an executor of the standard library."""
+    """Base class of threads and processes: an executor of the standard library.
+
+    Args:
+        workers: The number of workers, by default one for each usable processor.
+    """
 
     _pool: futures.Executor
 
@@ -200,7 +218,7 @@ class Processes(Pool):
 
 
 def _end_workers(pool: futures.ProcessPoolExecutor) -> None:
-    """What still runs was given up, but the pool alone would finish it, and the task that follows."""
+    """End the tasks of a sweep that was given up. The pool alone would finish them, and the ones that follow."""
     for process in list(pool._processes.values()):
         process.terminate()
 
@@ -211,7 +229,12 @@ def _leave_interrupts_to_the_parent() -> None:
 
 
 class Cluster(Concurrent):
-    """What Dask and Ray share: an address to join, or else local workers to start."""
+    """Base class of clusters.
+
+    Args:
+        address: The address of a cluster to join; None starts local workers.
+        workers: The number of local workers, by default one for each usable processor.
+    """
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         super().__init__()
@@ -318,20 +341,20 @@ class Ray(Cluster):
 
 
 def _pickled(work: Callable[[Task], Any], task: Task) -> bytes:
-    """The result as bytes: Ray itself would return arrays that are read-only and stay in its store."""
+    """Return the result as bytes: Ray itself would return arrays that are read-only and stay in its store."""
     result: bytes = importlib.import_module("ray").cloudpickle.dumps(work(task))
     return result
 
 
 def _reach(address: str) -> None:
-    """Fail within seconds if nobody listens at an address such as tcp://host:8786; a client would try for a minute."""
+    """Fail within seconds if an address such as tcp://host:8786 does not answer; a client would try for a minute."""
     parts = urlsplit(address)
     if parts.hostname and parts.port:
         socket.create_connection((parts.hostname, parts.port), timeout=5).close()
 
 
 def _needed(module: str, extra: str) -> Any:
-    """An optional module, or an error that says how to get it."""
+    """Return an optional module, or raise an error that says how to get it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -339,7 +362,7 @@ def _needed(module: str, extra: str) -> Any:
 
 
 def usable_cpus() -> int:
-    """How many processors this process may use: on a shared machine often fewer than it has."""
+    """Return the number of processors that this process may use: on a shared machine often fewer than it has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -353,12 +376,20 @@ ENGINES: dict[str, type[Engine]] = {
 
 
 def make_engine(name: str, workers: int | None = None, address: str | None = None) -> Engine:
-    """An engine by its name; without `workers`, one for each usable processor.
+    """Return an engine by its name.
 
     >>> make_engine("spark")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     discreet.core.errors.ArgumentError: engine must be 'serial' or 'threads' or ... or 'ray', got 'spark'
+
+    Args:
+        name: "serial", "threads", "processes", "dask" or "ray".
+        workers: The number of workers, by default one for each usable processor.
+        address: The address of a Dask or Ray cluster to join.
+
+    Raises:
+        ArgumentError: If there is no such engine, or if it takes no workers or no address.
     """
     kind = ENGINES[choice("engine", name, tuple(ENGINES))]
     if issubclass(kind, Cluster):

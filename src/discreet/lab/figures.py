@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.lab.results import Simulation
-from discreet.lab.stopping_results import StoppingRuns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,7 +157,7 @@ class Picture:
     panels: Sequence[Panel]
     columns: int = 2
     stretch: float = 1.0
-    simulations: Sequence[Simulation | StoppingRuns] = field(default=(), compare=False)
+    simulations: Sequence[Simulation] = field(default=(), compare=False)
 
 
 def curve(one: Simulation, label: str, colour: str, style: str = "-") -> Line:
@@ -257,7 +256,7 @@ def plot_curves(simulations: Sequence[Simulation], ax: Axes | None = None, *, lo
         The axes.
     """
     several = len({one.setting.instance.name for one in simulations}) > 1
-    others = (one.setting.policy for one in simulations if one.setting.policy not in COLOURS)
+    others = (one.setting.algorithm for one in simulations if one.setting.algorithm not in COLOURS)
     free = (colour for colour in PALETTE if colour not in COLOURS.values())
     colours = {**COLOURS, **dict(zip(dict.fromkeys(others), cycle(free), strict=False))}
     styles = {policy: cycle(STYLES) for policy in colours}  # variants of a policy differ in style
@@ -265,8 +264,8 @@ def plot_curves(simulations: Sequence[Simulation], ax: Axes | None = None, *, lo
         curve(
             one,
             one.setting.label if several else one.setting.variant,
-            colours[one.setting.policy],
-            next(styles[one.setting.policy]),
+            colours[one.setting.algorithm],
+            next(styles[one.setting.algorithm]),
         )
         for one in simulations
     ]

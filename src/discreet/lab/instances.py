@@ -1,4 +1,4 @@
-"""Bandit instances: what each arm pays. The paper's four and three of rare rewards, and your own."""
+"""Bandit instances: the paper's four, three of rare rewards, and your own."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """Arms that pay rewards, under a name."""
+    """Arms that pay rewards, under a name.
+
+    Args:
+        name: The name.
+        rewards: The distribution of each arm's rewards. A stopping rule samples one arm, a policy two or more.
+    """
 
     name: str
     rewards: tuple[Rewards, ...]
 
-    def __post_init__(self) -> None:
-        if len(self.rewards) < 2:
-            raise ArgumentError(f"an instance needs at least two arms, got {len(self.rewards)}")
-
     def __len__(self) -> int:
-        """The number of arms."""
+        """Return the number of arms."""
         return len(self.rewards)
 
     @property
@@ -39,13 +40,13 @@ class Instance:
 
     @property
     def gaps(self) -> Floats:
-        """How much worse than the best each arm is on average: what a pull of it costs."""
+        """The difference between the best mean and each arm's: the regret of one pull."""
         means = self.means
         return np.asarray(means.max() - means)
 
     @property
     def bernoulli(self) -> bool:
-        """Whether every arm pays 0 or 1."""
+        """True if every arm pays 0 or 1."""
         return all(isinstance(arm, Bernoulli) for arm in self.rewards)
 
 
@@ -98,13 +99,11 @@ INSTANCES: dict[str, Callable[[int], Floats]] = {
     "R3": rare_winner,
 }
 ARMS = {"R3": 50}
-"""How many arms an instance has if nothing is said: 5 where it is not in here."""
+"""The number of arms of an instance if nothing is said: 5 where it is not in here."""
 
 
 def instance(what: str | Instance | Iterable[float | str | Rewards], arms: int | None = None) -> Instance:
-    """A known instance by its name and number of arms (by default 5, and 50 for R3); or one made of your own arms.
-
-    An arm is a `Rewards`, a text that names one, or a number: the mean of a Bernoulli arm.
+    """Return a known instance, or one made of your own arms.
 
     >>> instance("C3").means
     array([0.75   , 0.53125, 0.375  , 0.28125, 0.25   ])
@@ -112,22 +111,30 @@ def instance(what: str | Instance | Iterable[float | str | Rewards], arms: int |
     array([0.75   , 0.71875, 0.625  , 0.46875, 0.25   ])
     >>> instance([0.3, "uniform(0, 0.8)"]).name
     'Bernoulli(0.3), Uniform(0, 0.8)'
+
+    Args:
+        what: The name of a known instance, an instance, or arms: each a `Rewards`, a text that names one, or a number,
+            the mean of a Bernoulli arm.
+        arms: The number of arms of a known instance, by default 5, and 50 for R3.
+
+    Raises:
+        ArgumentError: If there is no such instance or arm, or fewer than two arms.
     """
     if isinstance(what, Instance):
         return what
-    if isinstance(what, str):
-        if what not in INSTANCES:
-            raise ArgumentError(f"instance must be {', '.join(INSTANCES)} or a list of arms, got {what!r}")
+    if isinstance(what, str) and what in INSTANCES:
         means = INSTANCES[what](checks.whole("arms", ARMS.get(what, 5) if arms is None else arms, at_least=2))
         return Instance(what, tuple(Bernoulli(float(mean)) for mean in means))
-    if not isinstance(what, Iterable):
+    if isinstance(what, str) or not isinstance(what, Iterable):
         raise ArgumentError(f"instance must be {', '.join(INSTANCES)} or a list of arms, got {what!r}")
     rewards = tuple(as_rewards(arm) for arm in what)
+    if len(rewards) < 2:
+        raise ArgumentError(f"an instance needs at least two arms, got {len(rewards)}")
     return Instance(", ".join(map(str, rewards)), rewards)
 
 
 def as_rewards(arm: float | str | Rewards) -> Rewards:
-    """What an arm pays, from a number, a text or itself."""
+    """Return the distribution that a number (the mean of a Bernoulli arm), a text or a `Rewards` stands for."""
     if isinstance(arm, Rewards):
         return arm
     return parse(arm) if isinstance(arm, str) else Bernoulli(arm)

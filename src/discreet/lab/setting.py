@@ -1,105 +1,199 @@
-"""What is simulated: one policy with its options on one instance, so many runs from one seed."""
+"""Settings: one algorithm with its options on one instance, a number of runs, and their seed."""
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 
-from discreet.bandits import Policy
 from discreet.core import checks
+from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
-from discreet.core.noise import Noise, SimulatedNoise
-from discreet.core.options import parameters_of
-from discreet.core.registry import POLICIES, make_policy
+from discreet.core.options import field_names
+from discreet.core.registry import find
 from discreet.lab import instances
-from discreet.lab.arms import from_state, to_state
+from discreet.lab.arms import Rewards, from_state, to_state
 from discreet.lab.instances import Instance
 
 ARMS, RUNS, SEED, HORIZON = 5, 30, 2019, 50_000_000  # the paper's defaults, and a seed
+RULE_RUNS = 1000
+"""The runs of a stopping rule if nothing else is said: one takes a tenth of a millisecond."""
+CAP = 2**40
+"""The samples after which a rule's run ends if nothing else is said: more than a rule needs on any mean of interest."""
+_SET_HERE = ("arms", "horizon")  # options that the simulator sets
 MARKS = 100  # checkpoints of each kind, evenly spaced and log-spaced
-RESERVED = ("arms", "horizon", "noise")
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One configuration of an experiment, checked; `options` are the policy's own, sorted by name."""
+    """One configuration of an experiment. `Setting.of` makes one and checks it.
 
-    policy: str
+    Args:
+        algorithm: The key of a policy or of a stopping rule.
+        instance: The arms of a policy, or the one distribution of a rule's samples.
+        options: The algorithm's own options, sorted by name.
+        runs: The number of independent runs.
+        seed: The seed of all of them.
+        horizon: The pulls of a run; None for a rule.
+        checkpoints: Times at which regret is recorded, by default about two hundred; none for a rule.
+    """
+
+    algorithm: str
     instance: Instance
-    horizon: int
     options: tuple[tuple[str, Any], ...] = ()
     runs: int = RUNS
     seed: int = SEED
+    horizon: int | None = None
     checkpoints: tuple[int, ...] = ()
-    """Moments at which regret is written down; about two hundred if none are given."""
 
     def __post_init__(self) -> None:
-        if not self.checkpoints:
+        if self.horizon is not None and not self.checkpoints:
             object.__setattr__(self, "checkpoints", default_checkpoints(self.horizon))
 
     @classmethod
     def of(
         cls,
-        policy: str,
-        instance: str | Instance | Iterable[Any],
+        algorithm: str | type[Algorithm] | Algorithm,
+        instance: float | str | Rewards | Instance | Iterable[Any],
         *,
-        horizon: float = HORIZON,
+        horizon: float | None = None,
         arms: int | None = None,
-        runs: int = RUNS,
+        runs: int | None = None,
         seed: int = SEED,
         checkpoints: Iterable[float] | None = None,
         **options: Any,
     ) -> Self:
-        """A setting from what a person writes. The policy is built once, so that a bad option is refused here.
+        """Return a checked setting. The algorithm is built once, so that a bad option is refused here.
 
         >>> Setting.of("dp-se", "C2", epsilon=0.25).label
         'dp-se(epsilon=0.25) on C2, K = 5, T = 50000000'
+        >>> Setting.of("dp-nas", 0.1, alpha=0.1, beta=0.05, epsilon=0.5).label
+        'dp-nas(alpha=0.1, beta=0.05, epsilon=0.5) on Bernoulli(0.1)'
+
+        Args:
+            algorithm: The key or the class of a registered policy or stopping rule, or an object with the options to
+                take.
+            instance: For a policy C1 to C4, R1 to R3, an `Instance`, or a list of arms. For a rule the distribution of
+                its samples: a `Rewards`, a text that names one, or a number, the mean of samples of 0 and 1.
+            horizon: The pulls of a policy's run, by default those of the object, or 50,000,000.
+            arms: The number of arms of a named instance.
+            runs: The number of runs, by default 30 of a policy and 1000 of a rule.
+            seed: The seed of all runs.
+            checkpoints: Times at which a policy's regret is recorded.
+            **options: The algorithm's own. A rule's range is that of its samples unless `radius`, or `low` and `high`,
+                are given; `max_samples` is 2**40 unless it is given.
+
+        Raises:
+            ArgumentError: If an argument or option is wrong, or if a rule would never halt.
         """
-        length = checks.whole("horizon", horizon)
-        for name in RESERVED:
-            if name in options:
-                raise ArgumentError(f"{name} is not an option of the policy here: the simulator sets it")
-        setting = cls(
-            policy,
-            instances.instance(instance, arms),
-            length,
-            tuple(sorted(options.items())),
-            checks.whole("runs", runs),
-            checks.whole("seed", seed, at_least=0),
-            () if checkpoints is None else check_checkpoints(checkpoints, length),
-        )
-        built = setting.build()
-        for arm in setting.instance.rewards:
-            arm.check(built.grid)
-        checked = built.options()  # as plain values: 1 and np.float64(1) are the same epsilon as 1.0
+        if isinstance(options.get("policy"), Algorithm):  # of a wrapper, such as guess-and-double
+            options = {**_chosen_options(options["policy"]), **options, "policy": options["policy"].key}
+        if isinstance(algorithm, Algorithm):
+            horizon = getattr(algorithm, "horizon", None) if horizon is None else horizon
+            options = {**_chosen_options(algorithm), **options}
+            algorithm = type(algorithm)
+        if isinstance(algorithm, type):
+            if find(algorithm.key) is not algorithm:
+                raise ArgumentError(f"{algorithm.__name__} must be registered to be simulated: see discreet.register")
+            algorithm = algorithm.key
+        family = find(algorithm).family
+        build: Any = cls._of_rule if family == "rule" else cls._of_policy
+        given: dict[str, Any] = {"horizon": horizon, "arms": arms, "runs": runs, "checkpoints": checkpoints}
+        setting: Self = build(algorithm, instance, options, checks.whole("seed", seed, at_least=0), **given)
+        checked = _flat(setting.build().options())  # as plain values: 1 and np.float64(1) are the same epsilon as 1.0
         return setting.with_(options=tuple((name, checked[name]) for name, _ in setting.options))
 
-    def make(self, noise: Noise, seed: int = 0) -> Policy:
-        """The policy itself, on this noise; if it takes a seed too and its options have none, on this one."""
-        given: dict[str, Any] = dict(self.options)
-        known = parameters(self.policy)
-        if "horizon" in known:
-            given["horizon"] = self.horizon
-        if "noise" in known:
-            given["noise"] = noise
-        if "seed" in known:
-            given.setdefault("seed", seed)
-        return make_policy(self.policy, range(len(self.instance)), **given)
+    @classmethod
+    def _of_policy(
+        cls,
+        key: str,
+        instance: Any,
+        options: dict[str, Any],
+        seed: int,
+        *,
+        horizon: float | None,
+        arms: int | None,
+        runs: int | None,
+        checkpoints: Iterable[float] | None,
+    ) -> Self:
+        length = HORIZON if horizon is None else checks.whole("horizon", horizon)
+        setting = cls(
+            key,
+            instances.instance(instance, arms),
+            tuple(sorted(options.items())),
+            RUNS if runs is None else checks.whole("runs", runs),
+            seed,
+            length,
+            () if checkpoints is None else check_checkpoints(checkpoints, length),
+        )
+        grid = setting.build().grid
+        for arm in setting.instance.rewards:
+            arm.check(grid)
+        return setting
 
-    def build(self) -> Policy:
-        """The policy, to look at its formulas."""
-        return self.make(SimulatedNoise(0))
+    @classmethod
+    def _of_rule(
+        cls, key: str, instance: Any, options: dict[str, Any], seed: int, *, runs: int | None, **_: Any
+    ) -> Self:
+        distribution, known = instances.as_rewards(instance), field_names(find(key), init=True)
+        given = {name: value for name, value in options.items() if value is not None}
+        capped = "max_samples" in given
+        if not given.keys() & {"radius", "low", "high"}:
+            given |= {name: getattr(distribution, name) for name in ("low", "high") if name in known}
+        if "max_samples" in known:
+            given.setdefault("max_samples", CAP)
+        count = RULE_RUNS if runs is None else checks.whole("runs", runs)
+        setting = cls(key, Instance(str(distribution), (distribution,)), tuple(sorted(given.items())), count, seed)
+        rule: Any = setting.build()
+        distribution.check(rule.grid)
+        # The rules allow for half a grid step of rounding in the mean, so below this they never halt.
+        if not capped and abs(distribution.mean) <= rule.grid.step / 2 * (1 + 1 / rule.alpha):
+            raise ArgumentError(
+                f"max_samples must be given for {distribution}, whose mean of {distribution.mean} is too close to 0: "
+                f"the rule would never halt"
+            )
+        return setting
+
+    def build(self, seed: int = 0) -> Any:
+        """Return the algorithm. `seed` is that of its own draws, if it has some and its options have none."""
+        kind, given = find(self.algorithm), dict(self.options)
+        if not self.is_rule:
+            own = {"horizon": self.horizon, "seed": seed}
+            own = {name: value for name, value in own.items() if name in field_names(kind, init=True)}
+            given = {"arms": range(len(self.instance)), **own, **given}
+        return kind.from_options(given)
+
+    @property
+    def is_rule(self) -> bool:
+        """True for a stopping rule, False for a policy."""
+        return self.horizon is None
+
+    @property
+    def distribution(self) -> Rewards:
+        """The distribution of a rule's samples."""
+        (only,) = self.instance.rewards
+        return only
 
     @property
     def epsilon(self) -> float | None:
-        """The policy's epsilon; None if it has none."""
+        """The algorithm's epsilon; None if it has none."""
         return dict(self.options).get("epsilon")
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The options that somebody chose: not the range of a rule's samples, nor the default cap."""
+        given = dict(self.options)
+        if self.is_rule:
+            if given.get("max_samples") == CAP:
+                del given["max_samples"]
+            own = self.distribution
+            if (given.get("low"), given.get("high")) == (own.low, own.high):
+                del given["low"], given["high"]
+        return given
 
     @property
     def other_options(self) -> dict[str, Any]:
@@ -108,51 +202,53 @@ class Setting:
 
     @property
     def variant(self) -> str:
-        """The policy with its options."""
-        return with_options(self.policy, dict(self.options))
+        """The algorithm with its options, as text."""
+        return with_options(self.algorithm, self.shown)
 
     @property
     def label(self) -> str:
-        """What it is, for a person."""
-        return f"{self.variant} on {self.instance.name}, K = {len(self.instance)}, T = {self.horizon}"
+        """The whole setting as text."""
+        size = "" if self.is_rule else f", K = {len(self.instance)}, T = {self.horizon}"
+        return f"{self.variant} on {self.instance.name}{size}"
 
     @property
     def identity(self) -> str:
-        """A digest of all that a run's outcome depends on besides the seed and its number.
+        """A digest of all that a run's outcome depends on besides the seed and the run's index.
 
         The instance's name, the number of runs and the checkpoints are not in it.
         """
-        return digest([self.policy, [[name, repr(value)] for name, value in self.options], *self._world()])
+        return digest([self.algorithm, [[name, repr(value)] for name, value in self.options], *self._world()])
 
     @property
     def world(self) -> str:
-        """A digest of what a policy meets: the horizon and what the arms pay. It is the same for all policies."""
+        """A digest of the horizon and the arms. It is the same for all policies."""
         return digest(self._world())
 
     def _world(self) -> list[Any]:
-        return [self.horizon, [repr(arm) for arm in self.instance.rewards]]
+        arms = [repr(arm) for arm in self.instance.rewards]
+        return arms if self.is_rule else [self.horizon, arms]
 
-    def run_seed(self, number: int) -> np.random.SeedSequence:
-        """What the randomness of run `number` comes from: nothing about workers, or about what else is simulated.
+    def run_seed(self, index: int) -> np.random.SeedSequence:
+        """Return the seed of a run. It depends on the setting and the index only, not on workers or other settings.
 
-        Neither the policy nor its options are in it, so run `number` of every policy starts from the same seed, and
-        policies are compared on common random numbers. Objects then share the luck of each arm (see `play`). A kernel
-        draws rewards and noise from one stream, in its own order: there, little more than the start is common.
+        Run `index` of every policy has the same seed, so policies are compared on common random numbers: objects share
+        the draws of each arm (see `play`). A kernel draws rewards and noise from one generator in its own order, so
+        little more than the start is common. Rules have a seed for each setting, since their failures are added up.
         """
-        return np.random.SeedSequence([self.seed, int(self.world[:32], 16), number])
+        common = self.identity if self.is_rule else self.world
+        return np.random.SeedSequence([self.seed, int(common[:32], 16), index])
 
     @property
     def store_key(self) -> tuple[str, str]:
-        """A name for its file in a store, and all that the result in it depends on."""
+        """A prefix for the name of its file in a store, and all that the result in it depends on."""
         rest = f"{self.runs} {self.seed} {self.checkpoints}"
-        return self.policy, f"{self.identity} {self.instance.name} {rest}"
+        return self.algorithm, f"{self.identity} {self.instance.name} {rest}"
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
-        fields = {name: getattr(self, name) for name in ("policy", "horizon", "runs", "seed")}
+        """Return all of it as JSON values."""
         arms = [to_state(arm) for arm in self.instance.rewards]
         return {
-            **fields,
+            **{name: getattr(self, name) for name in ("algorithm", "horizon", "runs", "seed")},
             "options": dict(self.options),
             "checkpoints": list(self.checkpoints),
             "instance": {"name": self.instance.name, "rewards": arms},
@@ -160,50 +256,65 @@ class Setting:
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Self:
-        """What `to_dict` gave."""
-        fields = {name: saved[name] for name in ("policy", "horizon", "runs", "seed")}
+        """Return the setting that `to_dict` described."""
         arms = tuple(from_state(arm) for arm in saved["instance"]["rewards"])
         return cls(
-            **fields,
+            **{name: saved[name] for name in ("algorithm", "horizon", "runs", "seed")},
             options=tuple(sorted(saved["options"].items())),
             checkpoints=tuple(saved["checkpoints"]),
             instance=Instance(saved["instance"]["name"], arms),
         )
 
     def with_(self, **changes: Any) -> Self:
-        """The same with some fields changed."""
+        """Return the same setting with some fields changed."""
         return replace(self, **changes)
 
 
 def digest(parts: list[Any]) -> str:
-    """A name for what these parts say."""
+    """Return a name for JSON values that is the same for equal ones only."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def with_options(policy: str, options: Mapping[str, Any]) -> str:
-    """A policy with some options, for a person.
+def with_options(algorithm: str, options: Mapping[str, Any]) -> str:
+    """Return an algorithm with some options as text.
 
     >>> with_options("dp-se", {"epsilon": 0.5}), with_options("se", {})
     ('dp-se(epsilon=0.5)', 'se')
+
+    Args:
+        algorithm: Its key.
+        options: Some of its options.
     """
     inside = ", ".join(f"{name}={value}" for name, value in options.items())
-    return f"{policy}({inside})" if inside else policy
+    return f"{algorithm}({inside})" if inside else algorithm
 
 
-def parameters(policy: str) -> Mapping[str, inspect.Parameter]:
-    """What a policy's constructor takes; nothing if there is no such policy, which `make_policy` says best."""
-    known = isinstance(policy, str) and policy in POLICIES
-    return parameters_of(POLICIES[policy]) if known else {}
+def accepts(algorithm: str, option: str) -> bool:
+    """Return whether an algorithm takes an option. A wrapper takes those of the policy in it, too.
+
+    Args:
+        algorithm: The key of a registered algorithm.
+        option: The name of an option.
+    """
+    known = field_names(find(algorithm), init=True)
+    return option in known or "policy" in known
 
 
-def accepts(policy: str, option: str) -> bool:
-    """Whether a registered policy takes an option; a wrapper that passes options on takes all."""
-    known = parameters(policy)
-    return option in known or any(entry.kind is entry.VAR_KEYWORD for entry in known.values())
+def _chosen_options(algorithm: Algorithm) -> dict[str, Any]:
+    """Return the options of an object that are not defaults, apart from those that the simulator sets."""
+    defaults = {entry.name: entry.default for entry in fields(algorithm)}
+    given = _flat(algorithm.options())
+    return {name: given[name] for name in given if name not in _SET_HERE and given[name] != defaults.get(name)}
+
+
+def _flat(options: dict[str, Any]) -> dict[str, Any]:
+    """Return a wrapper's options with those of the policy in it beside them, and others as they are."""
+    inner = options.get("policy")
+    return options if inner is None else {**inner["options"], **options, "policy": inner["algorithm"]}
 
 
 def default_checkpoints(horizon: int) -> tuple[int, ...]:
-    """About two hundred moments from 1 to the horizon: half of them evenly spaced, half evenly in the logarithm.
+    """Return about two hundred times from 1 to the horizon: half evenly spaced, half evenly in the logarithm.
 
     >>> default_checkpoints(10)
     (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
@@ -212,17 +323,24 @@ def default_checkpoints(horizon: int) -> tuple[int, ...]:
     """
     even = np.linspace(0, horizon, MARKS + 1)[1:]
     logarithmic = np.geomspace(1, horizon, MARKS)
-    moments = np.rint(np.concatenate([even, logarithmic])).astype(np.int64)
-    return tuple(np.unique(moments.clip(1, horizon)).tolist())
+    times = np.rint(np.concatenate([even, logarithmic])).astype(np.int64)
+    return tuple(np.unique(times.clip(1, horizon)).tolist())
 
 
 def check_checkpoints(checkpoints: Iterable[float], horizon: int) -> tuple[int, ...]:
-    """Moments in [1, horizon], sorted; the horizon itself is always one.
+    """Return times in [1, horizon], sorted. The horizon itself is always one.
 
     >>> check_checkpoints([1000, 10], horizon=5000)
     (10, 1000, 5000)
+
+    Args:
+        checkpoints: The times.
+        horizon: The latest time.
+
+    Raises:
+        ArgumentError: If one of them is no whole number from 1 to the horizon.
     """
-    moments = {checks.whole("a checkpoint", moment) for moment in checkpoints} | {horizon}
-    if max(moments) > horizon:
-        raise ArgumentError(f"checkpoints must not lie past the horizon {horizon}, got {max(moments)}")
-    return tuple(sorted(moments))
+    times = {checks.whole("a checkpoint", time) for time in checkpoints} | {horizon}
+    if max(times) > horizon:
+        raise ArgumentError(f"checkpoints must not lie past the horizon {horizon}, got {max(times)}")
+    return tuple(sorted(times))

@@ -1,101 +1,117 @@
-"""The simulator: plays a policy against an instance, an epoch at a time.
+"""The simulator: plays an algorithm against an instance, an epoch at a time.
 
-Within an epoch the pulls are fixed in advance, so an arm needs only the sum of its rewards: a run of 5e7 pulls
-costs as much as its few epochs. Step-wise policies with a compiled kernel take it (see docs/simulation.md).
+Within an epoch the pulls are fixed in advance, so an arm needs only the sum of its rewards: a run of 5e7 pulls costs as
+much as its few epochs. Algorithms that decide after every step have compiled kernels (see docs/simulation.md).
 """
 
 from __future__ import annotations
 
 import math
+import multiprocessing
+import sys
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
 from discreet.bandits import Policy
 from discreet.bandits._policy import cut_short
+from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
-from discreet.core.noise import SimulatedNoise
-from discreet.core.privacy import Arm
+from discreet.core.grid import CHUNK
+from discreet.core.noise import Noise, SimulatedNoise
+from discreet.core.plans import Arm
+from discreet.core.statistics import Statistic
 from discreet.lab import instances
+from discreet.lab.arms import Rewards
 from discreet.lab.engines import Engine, Serial, make_engine
-from discreet.lab.fast import find_kernel
 from discreet.lab.instances import Instance
-from discreet.lab.results import NEVER, Results, Simulation, join
-from discreet.lab.setting import HORIZON, RUNS, SEED, Setting, accepts
-from discreet.lab.store import Store, Stored
+from discreet.lab.kernels import find_program
+from discreet.lab.results import NEVER, POLICY_ARRAYS, RULE_ARRAYS, Results, Simulation, join
+from discreet.lab.setting import SEED, Setting, accepts
+from discreet.lab.store import Store
+from discreet.mechanisms.curator import Curator
+from discreet.stopping import StoppingRule
+
+_FIRST_TESTS = 256  # samples of a rule that tests each, and twice as many each time: few are drawn in vain
+_FEW_STEPS = 200_000  # in fewer, worker processes take longer to start than they save
+_STEPS_OF_RULE = 1000  # that take as long as one run of a rule as an object, about
+_TIMED_PULLS = 500  # to estimate how long a simulation takes
 
 
-class Runs(Stored, Protocol):
-    """What an engine's work asks of a setting: how many runs there are, and where their result is kept."""
-
-    @property
-    def runs(self) -> int:
-        """How many independent runs."""
-        ...
-
-
-Job = TypeVar("Job", bound=Runs)
-Outcome = TypeVar("Outcome")
+# ---------------------------------------------------------------------- one run
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One simulated run: how often each arm was pulled, and when each was dropped."""
+    """One simulated run of a policy.
+
+    Args:
+        pulls: The pulls of each arm at the end.
+        counts: The pulls by checkpoint and arm.
+        dropped: The number of pulls when each arm was dropped; NEVER for those that were not.
+        best_arm: The arm that the policy prefers at the end.
+    """
 
     pulls: Any
-    """Pulls of each arm at the end."""
     counts: Any
-    """Pulls by checkpoint and arm."""
     dropped: tuple[int, ...]
-    """The pulls made when each arm was dropped from the race; NEVER for those that were not."""
     best_arm: Arm
-    """What the policy prefers at the end."""
 
 
 def play(
     policy: Policy,
     on: Instance | Iterable[Any],
-    generator: np.random.Generator,
+    rng: np.random.Generator,
     horizon: int | None = None,
     checkpoints: Sequence[int] = (),
+    *,
+    noise: Noise | None = None,
 ) -> Run:
-    """Play a policy object up to a horizon (by default its own; without any, until it finishes).
+    """Play a policy object up to a horizon.
 
     Within an epoch the arms take turns. A policy that finishes early goes on with the arm that it prefers, or if it
     has released nothing with all arms in turn.
 
-    Each arm pays from a child generator of its own. So its luck does not depend on when and how often the others are
-    pulled, nor on the noise, and policies that start from the same seed share it as far as their epochs allow. Where
+    Each arm pays from a generator of its own. So its rewards do not depend on when and how often the others are
+    pulled, nor on the noise, and policies that start from the same seed share them as far as their epochs allow. Where
     an arm's epochs are equally long, as those of step-wise policies are, it pays the very same.
 
     >>> from discreet import DPSuccessiveElimination, SimulatedNoise
     >>> from discreet.lab import instance
-    >>> policy = DPSuccessiveElimination(range(5), epsilon=0.25, horizon=5e7, noise=SimulatedNoise(seed=1))
-    >>> run = play(policy, instance("C2"), np.random.default_rng(1))
+    >>> policy = DPSuccessiveElimination(range(5), epsilon=0.25, horizon=5e7)
+    >>> run = play(policy, instance("C2"), np.random.default_rng(1), noise=SimulatedNoise(seed=1))
     >>> float(run.pulls @ instance("C2").gaps), run.dropped
     (4829.625, (-1, 36129, 13715, 13715, 13715))
+
+    Args:
+        policy: The policy. It learns.
+        on: The instance, or a list of arms.
+        rng: The parent of each arm's own generator.
+        horizon: The number of pulls, by default the policy's own; without any, until it finishes.
+        checkpoints: Times at which pulls are recorded, sorted.
+        noise: The source of noise, by default simulated from another child of the generator.
     """
-    on, own = instances.instance(on), policy.horizon
+    on, own, grid = instances.instance(on), policy.horizon, policy.grid
     end = horizon if horizon is not None else (math.inf if own is None else own)
-    for pays in on.rewards:
-        pays.check(policy.grid)
-    own_luck = zip(policy.arms, on.rewards, generator.spawn(len(policy.arms)), strict=True)
-    draw = {arm: partial(pays._total, luck) for arm, pays, luck in own_luck}  # checked, so without checks
+    children = zip(policy.arms, on.rewards, rng.spawn(len(policy.arms)), strict=True)
+    draw = {arm: rewards.totals(child, grid) for arm, rewards, child in children}
+    curator = Curator(grid, policy.privacy, noise or SimulatedNoise(*rng.spawn(1)), taken=policy.taken)
     track = Track(policy.arms, checkpoints)
     while track.time < end and (plan := policy.plan()):
-        if plan.size > end - track.time:
-            track.pull(plan.pulls, int(end - track.time))
+        pulls, size = plan.pulls, plan.size
+        if size > end - track.time:
+            track.pull(pulls, int(end - track.time))
             break
-        policy.close({arm: draw[arm](count, policy.grid) for arm, count in plan.pulls.items()} if plan.learns else None)
-        track.pull(plan.pulls, plan.size)
-        track.note_dropped(getattr(policy, "viable", policy.arms))
+        totals = None if plan.query is None else {arm: draw[arm](count) for arm, count in pulls.items()}
+        policy.learn(curator.release(plan, totals))
+        track.pull(pulls, size)
+        track.note_dropped(policy.viable)
     if track.time < end < math.inf:
         rest = int(end) - track.time
         preferred = policy.arms if policy.best_arm is None else (policy.best_arm,)
@@ -104,11 +120,16 @@ def play(
 
 
 class Track:
-    """Counts of pulls, written down at checkpoints without keeping the steps between them."""
+    """Counts of pulls, recorded at checkpoints without keeping the steps between them.
+
+    Args:
+        arms: The arms.
+        checkpoints: The times, sorted.
+    """
 
     def __init__(self, arms: Sequence[Arm], checkpoints: Sequence[int]) -> None:
         self.time = 0
-        self._numbers = {arm: number for number, arm in enumerate(arms)}
+        self._indices = {arm: index for index, arm in enumerate(arms)}
         self._checkpoints = checkpoints
         self._next = 0
         self.pulls = np.zeros(len(arms), np.int64)
@@ -118,84 +139,162 @@ class Track:
 
     @property
     def dropped(self) -> tuple[int, ...]:
-        """When each arm left the race."""
+        """The time at which each arm was dropped; NEVER for those that were not."""
         return tuple(self._dropped)
 
     def pull(self, epoch: Mapping[Arm, int], size: int) -> None:
-        """The first `size` pulls of an epoch in which arms take turns."""
+        """Count the first pulls of an epoch in which arms take turns.
+
+        Args:
+            epoch: The pulls of each arm in the whole epoch.
+            size: The number of pulls to count.
+        """
         start = self.time
         self.time += size
         until = bisect_right(self._checkpoints, self.time, self._next)
         if until > self._next:
-            moments = np.array(self._checkpoints[self._next : until]) - start
+            times = np.array(self._checkpoints[self._next : until]) - start
             self.counts[self._next : until] = self.pulls
-            self._note(epoch, moments, slice(self._next, until))
+            self._note(epoch, times, slice(self._next, until))
             self._next = until
         self._add(self.pulls, epoch if size == sum(epoch.values()) else cut_short(epoch, size))
 
-    def _note(self, epoch: Mapping[Arm, int], moments: Any, rows: slice) -> None:
-        """Add what was pulled in the epoch by these moments, counted from its start, to the rows."""
-        if len(set(epoch.values())) == 1:  # nearly always: all arms so many times
-            rounds, rest = np.divmod(moments, len(epoch))
-            for place, arm in enumerate(epoch):
-                self.counts[rows, self._numbers[arm]] += rounds + (place < rest)
+    def _note(self, epoch: Mapping[Arm, int], times: Any, rows: slice) -> None:
+        """Add the pulls of the epoch by these times, counted from its start, to the rows."""
+        if len(set(epoch.values())) == 1:  # nearly always: all arms equally often
+            rounds, rest = np.divmod(times, len(epoch))
+            for turn, arm in enumerate(epoch):
+                self.counts[rows, self._indices[arm]] += rounds + (turn < rest)
             return
-        for row, moment in zip(self.counts[rows], moments.tolist(), strict=True):
+        for row, moment in zip(self.counts[rows], times.tolist(), strict=True):
             self._add(row, cut_short(epoch, moment))
 
     def _add(self, counts: Any, pulls: Mapping[Arm, int]) -> None:
         for arm, count in pulls.items():
-            counts[self._numbers[arm]] += count
+            counts[self._indices[arm]] += count
 
     def note_dropped(self, viable: Sequence[Arm]) -> None:
-        """Write down who has left."""
+        """Record the time for each arm that is not viable any more."""
         if len(viable) < self._viable:
             self._viable = len(viable)
-            for arm, number in self._numbers.items():
-                if arm not in viable and self._dropped[number] == NEVER:
-                    self._dropped[number] = self.time
+            for arm, index in self._indices.items():
+                if arm not in viable and self._dropped[index] == NEVER:
+                    self._dropped[index] = self.time
 
 
-def one_run(setting: Setting, number: int) -> Run:
-    """Run `number` of a setting, played as the policy object: rewards, noise and its own draws have a seed each."""
-    rewards, noise, own = setting.run_seed(number).spawn(3)
-    policy = setting.make(SimulatedNoise(noise), int(own.generate_state(1, np.uint64)[0]) >> 1)
-    return play(policy, setting.instance, np.random.default_rng(rewards), setting.horizon, setting.checkpoints)
+def play_rule(
+    rule: StoppingRule, distribution: Rewards, rng: np.random.Generator, noise: Noise | None = None
+) -> StoppingRule:
+    """Play a stopping rule object until it finishes, and return it.
 
-
-def run_setting(setting: Setting, numbers: range | None = None) -> Simulation:
-    """All runs of a setting, or some of them, one after the other."""
-    numbers = range(setting.runs) if numbers is None else numbers
-    start = time.perf_counter()
-    policy = setting.build()
-    kernel = find_kernel(policy, setting.instance, setting.horizon, setting.checkpoints)
-    gaps = setting.instance.gaps
-    regret = np.empty((len(numbers), len(setting.checkpoints)))
-    best_pulls = np.empty(regret.shape, np.int64)
-    pulls = np.empty((len(numbers), gaps.size), np.int64)
-    dropped = np.full(pulls.shape, NEVER)
-    for row, number in enumerate(numbers):
-        if kernel:
-            counts = kernel(setting.run_seed(number))
-            if isinstance(counts, tuple):
-                counts, dropped[row] = counts
+    Args:
+        rule: The rule. It learns.
+        distribution: The distribution of the samples.
+        rng: The generator that samples are drawn from.
+        noise: The source of noise, by default simulated from a child of the generator.
+    """
+    grid, draw = rule.grid, distribution.totals(rng, rule.grid)
+    curator = Curator(grid, rule.privacy, noise or SimulatedNoise(*rng.spawn(1)), taken=rule.taken)
+    size = _FIRST_TESTS
+    while (plan := rule.plan()) is not None:
+        if plan.many_tests:
+            plan = plan.until(min(size, plan.size))  # it may halt soon
+            size *= 2
+            statistic: Any = grid.encode_checked(distribution.sample(rng, plan.size)).astype(np.int64)
+        elif plan.statistic is Statistic.TOTAL:
+            statistic = draw(plan.size)
         else:
-            run = one_run(setting, number)
-            counts, dropped[row] = run.counts, run.dropped
+            sums = plan.statistic.accumulator(grid.width)
+            for start in range(0, plan.size, CHUNK):
+                sums.add(grid.encode_checked(distribution.sample(rng, min(CHUNK, plan.size - start))))
+            statistic = sums.values
+        rule.learn(curator.release(plan, {None: statistic}))
+    return rule
+
+
+def one_run(setting: Setting, index: int) -> Any:
+    """Play one run of a setting as the object. Rewards, noise and the algorithm's own draws have a seed each.
+
+    Args:
+        setting: The setting.
+        index: The index of the run.
+
+    Returns:
+        A policy's `Run`, or the rule at its end.
+    """
+    rewards, noise, own = setting.run_seed(index).spawn(3)
+    rng, source = np.random.default_rng(rewards), SimulatedNoise(noise)
+    algorithm = setting.build(int(own.generate_state(1, np.uint64)[0]) >> 1)
+    if setting.is_rule:
+        return play_rule(algorithm, setting.distribution, rng, source)
+    return play(algorithm, setting.instance, rng, setting.horizon, setting.checkpoints, noise=source)
+
+
+# ---------------------------------------------------------------------- all runs
+
+
+def run_setting(setting: Setting, indices: range | None = None) -> Simulation:
+    """Simulate runs of a setting, one after the other.
+
+    Args:
+        setting: The setting.
+        indices: The indices of the runs, by default all.
+    """
+    indices = range(setting.runs) if indices is None else indices
+    start = time.perf_counter()
+    run, method = (_rule_runner if setting.is_rule else _policy_runner)(setting)
+    rows = zip(*map(run, indices), strict=True)
+    kinds = RULE_ARRAYS if setting.is_rule else POLICY_ARRAYS
+    arrays: dict[str, Any] = {name: np.array(row, kind) for (name, kind), row in zip(kinds.items(), rows, strict=True)}
+    return Simulation(setting, arrays, time.perf_counter() - start, method)
+
+
+def _policy_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], str]:
+    """Return a function from the index of a run to its row of each array, and its name."""
+    program = find_program(setting.build(), setting.instance)
+    gaps, times = setting.instance.gaps, np.array(setting.checkpoints, np.int64)
+    never = np.full(gaps.size, NEVER)
+
+    def run(index: int) -> tuple[Any, ...]:
+        if program is None:
+            one = one_run(setting, index)
+            counts, dropped = one.counts, one.dropped
+        else:
+            found = program(setting.horizon, setting.run_seed(index).generate_state(4, np.uint64), times)
+            counts, dropped = found if isinstance(found, tuple) else (found, never)
         # Not counts @ gaps: its last digit would depend on the other checkpoints, and on the machine.
-        regret[row], pulls[row] = (counts * gaps).sum(axis=1), counts[-1]
-        best_pulls[row] = counts[:, gaps == 0].sum(axis=1)
-    seconds = time.perf_counter() - start
-    return Simulation(setting, regret, best_pulls, pulls, dropped, seconds, "kernel" if kernel else "object")
+        return (counts * gaps).sum(axis=1), counts[:, gaps == 0].sum(axis=1), counts[-1], dropped
+
+    return run, "object" if program is None else "kernel"
+
+
+def _rule_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], str]:
+    """Return a function from the index of a run to its row of each array, and its name."""
+    rule = setting.build()
+    program = find_program(rule, setting.instance)
+
+    def run(index: int) -> tuple[int, float, bool]:
+        if program is not None:
+            reached, samples, estimate = program(setting.run_seed(index).generate_state(4, np.uint64))
+            return int(samples), float(estimate), bool(reached)
+        one = one_run(setting, index)
+        return one.samples, np.nan if one.estimate is None else one.estimate, one.halted
+
+    return run, "kernel" if program is not None else "object" if rule.plan().many_tests else "blocks"
 
 
 def run_part(part: tuple[Setting, range]) -> Simulation:
-    """Some runs of a setting: what travels to a worker."""
+    """Simulate some runs of a setting: the task of a worker."""
     return run_setting(*part)
 
 
-def split(setting: Job, pieces: int) -> list[tuple[Job, range]]:
-    """The runs of a setting in so many pieces, or fewer if there are fewer runs."""
+def split(setting: Setting, pieces: int) -> list[tuple[Setting, range]]:
+    """Return the runs of a setting in pieces.
+
+    Args:
+        setting: The setting.
+        pieces: The number of pieces, at most that of the runs.
+    """
     edges = np.linspace(0, setting.runs, min(pieces, setting.runs) + 1).astype(int)
     return [(setting, range(start, stop)) for start, stop in pairwise(edges.tolist())]
 
@@ -207,127 +306,216 @@ def simulate_all(
     store: Store | None = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Results:
-    """All settings on one engine (or its name), which is started and ended here; without one, in this thread.
+    """Simulate settings of policies and rules.
 
-    A task is a whole setting; where there are too few to keep workers busy, settings are split into runs. What a
-    store holds already is not simulated again, and each setting is stored as soon as it is finished.
-    `on_progress` is told after each task how many runs it has finished.
+    A task is a whole setting; where there are too few to keep workers busy, settings are split into runs.
+
+    Args:
+        settings: The settings.
+        engine: An engine, which is started and ended here, its name, or "auto"; None runs in this thread.
+        store: Results in it are not simulated again, and each setting is stored as soon as it is finished.
+        on_progress: Called after each task with the number of runs that it has finished.
     """
-    return Results(
-        run_all(settings, run_part, join, load=Simulation.load, engine=engine, store=store, on_progress=on_progress)
-    )
-
-
-def run_all(
-    settings: Sequence[Job],
-    work: Callable[[tuple[Job, range]], Outcome],
-    assemble: Callable[[Sequence[Outcome], Job], Outcome],
-    *,
-    load: Callable[[Path], Outcome],
-    engine: Engine | str | None,
-    store: Store | None,
-    on_progress: Callable[[int], None] | None,
-) -> list[Outcome]:
-    """What `simulate_all` does, for settings of any kind: `work` plays some runs of one, `assemble` joins them."""
-    found: dict[int, Outcome] = {}
-    for place, setting in enumerate(settings):
-        stored = store.get(setting, load) if store else None
+    found: dict[int, Simulation] = {}
+    for index, setting in enumerate(settings):
+        stored = store.get(setting) if store else None
         if stored is not None:
-            found[place] = stored
+            found[index] = stored
             if on_progress:
                 on_progress(setting.runs)
-    missing = [place for place in range(len(settings)) if place not in found]
-    engine = make_engine(engine) if isinstance(engine, str) else engine or Serial()
+    missing = [index for index in range(len(settings)) if index not in found]
+    if isinstance(engine, str):
+        engine = choose_engine([settings[index] for index in missing], engine)
+    engine = engine or Serial()
     workers = getattr(engine, "workers", 1)
     pieces = 1 if len(missing) >= 4 * workers else -(-4 * workers // max(1, len(missing)))
-    parts = [(place, part) for place in missing for part in split(settings[place], pieces)]
-    waiting = {place: {} for place in missing}  # type: dict[int, dict[range, Outcome]]
-    with engine if engine and parts else Serial() as running:
-        for number, result in running.run(work, [part for _, part in parts]):
-            place, (setting, numbers) = parts[number]
-            waiting[place][numbers] = result
+    parts = [(index, part) for index in missing for part in split(settings[index], pieces)]
+    waiting: dict[int, dict[range, Simulation]] = {index: {} for index in missing}
+    with engine if parts else Serial() as running:
+        for task, result in running.run(run_part, [part for _, part in parts]):
+            index, (setting, indices) = parts[task]
+            waiting[index][indices] = result
             if on_progress:
-                on_progress(len(numbers))
-            if sum(map(len, waiting[place])) == setting.runs:
-                done = waiting.pop(place)
-                found[place] = assemble([done[part] for part in sorted(done, key=lambda part: part.start)], setting)
+                on_progress(len(indices))
+            if sum(map(len, waiting[index])) == setting.runs:
+                done = waiting.pop(index)
+                found[index] = join([done[part] for part in sorted(done, key=lambda part: part.start)], setting)
                 if store:
-                    store.put(found[place])
-    return [found[place] for place in range(len(settings))]
+                    store.put(found[index])
+    return Results(found[index] for index in range(len(settings)))
 
 
 def simulate(
-    policy: str,
-    instance: str | Instance | Iterable[Any] = "C2",
-    horizon: float = HORIZON,
-    runs: int = RUNS,
+    algorithm: str | type[Algorithm] | Algorithm,
+    instance: float | str | Rewards | Instance | Iterable[Any] = "C2",
+    horizon: float | None = None,
+    runs: int | None = None,
     seed: int = SEED,
     *,
     arms: int | None = None,
     checkpoints: Iterable[float] | None = None,
-    engine: Engine | str | None = None,
+    engine: Engine | str | None = "auto",
     **options: Any,
 ) -> Simulation:
-    """Independent runs of a registered policy on an instance, on simulated noise.
+    """Simulate independent runs of a policy or of a stopping rule, on simulated noise.
 
-    `instance` is C1 to C4 or R1 to R3 (with `arms` arms), an `Instance`, or a list of arms; `options` are the
-    policy's. The result depends on what is simulated and on the seed, and not on the engine, its workers, or on what
-    else is simulated.
+    The result depends on the setting and the seed, and not on the engine, its workers, or on what else is simulated.
 
-    >>> result = simulate("dp-se", "C2", horizon=5e7, runs=10, seed=7, epsilon=0.25)
-    >>> print(result)
+    >>> print(simulate("dp-se", "C2", horizon=5e7, runs=10, seed=7, epsilon=0.25))
     dp-se(epsilon=0.25) on C2, K = 5, T = 50000000: mean regret 4,830 (95 % interval 4,830 to 4,830), 10 runs, 0 failed
+    >>> print(simulate("dp-nas", 0.1, runs=100, seed=7, alpha=0.1, beta=0.05, epsilon=0.5))
+    dp-nas(alpha=0.1, beta=0.05, epsilon=0.5) on Bernoulli(0.1): mean 192,462 samples (95 % interval 191,901 to
+    193,023), 100 runs, 0 failed, 0 unfinished
+
+    Args:
+        algorithm: The key or the class of a registered policy or stopping rule, or an object with the options to take.
+        instance: For a policy C1 to C4 or R1 to R3, an `Instance`, or a list of arms. For a rule the distribution of
+            its samples: a number (the mean of samples of 0 and 1), a text or a `Rewards`.
+        horizon: The pulls of a policy's run, by default 50,000,000.
+        runs: The number of runs, by default 30 of a policy and 1000 of a rule.
+        seed: The seed of all runs.
+        arms: The number of arms of a named instance.
+        checkpoints: Times at which a policy's regret is recorded, by default about two hundred.
+        engine: Where to run: "auto", an engine, its name, or None for this thread.
+        **options: The algorithm's own.
     """
-    setting = Setting.of(
-        policy, instance, horizon=horizon, arms=arms, runs=runs, seed=seed, checkpoints=checkpoints, **options
-    )
-    return simulate_all([setting], engine)[0]
+    given: dict[str, Any] = {"horizon": horizon, "arms": arms, "runs": runs, "seed": seed, "checkpoints": checkpoints}
+    return simulate_all([Setting.of(algorithm, instance, **given, **options)], engine)[0]
 
 
 Entry = str | tuple[str, Mapping[str, Any]]
-"""A policy of a league, alone or with options of its own."""
+"""An algorithm of a league, alone or with options of its own."""
 LEAGUE = ("dp-se", "dp-ucb", "se", "ucb")
 
 
 def compare(
-    policies: Iterable[Entry] = LEAGUE,
-    instance: str | Instance | Iterable[Any] = "C2",
-    horizon: float = HORIZON,
-    runs: int = RUNS,
+    algorithms: Iterable[Entry] = LEAGUE,
+    instance: float | str | Rewards | Instance | Iterable[Any] = "C2",
+    horizon: float | None = None,
+    runs: int | None = None,
     seed: int = SEED,
     *,
     arms: int | None = None,
     checkpoints: Iterable[float] | None = None,
-    engine: Engine | str | None = None,
+    engine: Engine | str | None = "auto",
     **options: Any,
 ) -> Results:
-    """A league of policies on one instance; an option goes to each policy that has it, such as `epsilon`.
+    """Simulate several policies, or several rules, on one instance. Run i of every policy starts from the same seed.
 
-    A policy may bring options of its own: `["dp-se", "dp-ucb", ("dp-ucb", {"preset": "thesis"})]`. Run i of every
-    policy starts from the same seed.
+    Args:
+        algorithms: Their keys. One may bring options of its own: `["dp-se", ("dp-ucb", {"preset": "thesis"})]`.
+        instance: As in `simulate`.
+        horizon: The pulls of a policy's run, by default 50,000,000.
+        runs: The number of runs of each.
+        seed: The seed of all runs.
+        arms: The number of arms of a named instance.
+        checkpoints: Times at which a policy's regret is recorded.
+        engine: As in `simulate`.
+        **options: Each goes to all algorithms that have it, such as `epsilon`.
     """
     common = {
-        "instance": instances.instance(instance, arms),
+        "instance": list(instance) if isinstance(instance, Iterable) and not isinstance(instance, str) else instance,
+        "arms": arms,
         "horizon": horizon,
         "runs": runs,
         "seed": seed,
         "checkpoints": None if checkpoints is None else list(checkpoints),
     }
-    names = [policies] if isinstance(policies, str) else list(policies)
+    names = [algorithms] if isinstance(algorithms, str) else list(algorithms)
     return simulate_all(league(names, options, common), engine)
 
 
-def league(policies: Sequence[Entry], options: Mapping[str, Any], common: Mapping[str, Any]) -> list[Setting]:
-    """A setting for each policy; an option goes to each that has it, and to one at least."""
-    if not policies:
+def league(algorithms: Sequence[Entry], options: Mapping[str, Any], common: Mapping[str, Any]) -> list[Setting]:
+    """Return a setting for each algorithm.
+
+    Args:
+        algorithms: Their keys, alone or with options of their own.
+        options: Each goes to all algorithms that have it.
+        common: The other arguments of `Setting.of`.
+
+    Raises:
+        ArgumentError: If there are no algorithms, or if none of them has one of the options.
+    """
+    if not algorithms:
         raise ArgumentError("policies must name at least one policy, got none")
-    entries = [(entry, {}) if isinstance(entry, str) else entry for entry in policies]
+    entries = [(entry, {}) if isinstance(entry, str) else entry for entry in algorithms]
     settings = [
-        Setting.of(policy, **common, **{**{name: options[name] for name in options if accepts(policy, name)}, **own})
-        for policy, own in entries
+        Setting.of(key, **common, **{**{name: options[name] for name in options if accepts(key, name)}, **own})
+        for key, own in entries
     ]
-    names = [policy for policy, _ in entries]
+    keys = [key for key, _ in entries]
     for name, value in options.items():
-        if not any(accepts(policy, name) for policy in names):
-            raise ArgumentError(f"none of {', '.join(names)} has an option {name!r}, got {name}={value!r}")
+        if not any(accepts(key, name) for key in keys):
+            raise ArgumentError(f"none of {', '.join(keys)} has an option {name!r}, got {name}={value!r}")
     return settings
+
+
+# ---------------------------------------------------------------------- choosing an engine
+
+
+def choose_engine(
+    settings: Sequence[Setting], name: str | None = "auto", workers: int | None = None, address: str | None = None
+) -> Engine:
+    """Return the engine of a name, or the best one for these settings.
+
+    Kernels release Python's lock and objects that play whole epochs are quick, so threads are best. Objects that decide
+    after every step hold the lock: if there is much of that, processes are best.
+
+    Args:
+        settings: What is to be simulated.
+        name: The engine's name; "auto" or None for the best one.
+        workers: The number of workers, by default one for each usable processor.
+        address: The address of a Dask or Ray cluster.
+    """
+    if name in ("auto", None):
+        steps = sum(_slow_steps(setting) for setting in settings)
+        name = "processes" if steps > _FEW_STEPS and _may_start_processes() else "threads"
+    return make_engine(name, workers, address)
+
+
+def _slow_steps(setting: Setting) -> int:
+    """Return the number of steps that are played one by one, or one round of all arms at a time, as objects."""
+    algorithm = setting.build()
+    if find_program(algorithm, setting.instance) is not None:
+        return 0
+    if setting.is_rule:
+        return setting.runs * _STEPS_OF_RULE
+    return setting.runs * (setting.horizon or 0) if first_epoch(setting) <= len(setting.instance) else 0
+
+
+def _may_start_processes() -> bool:
+    """Return whether a worker process can import the running script without running it again.
+
+    A script without `if __name__ == "__main__":` cannot be imported like that. A prompt or notebook has no file.
+    """
+    if multiprocessing.parent_process() is not None:
+        return False
+    path = getattr(sys.modules["__main__"], "__file__", None)
+    try:
+        return path is None or "__main__" in Path(path).read_text(errors="replace")
+    except OSError:  # a console script of Windows lies inside an exe file
+        return True
+
+
+def first_epoch(setting: Setting) -> int:
+    """Return the number of pulls that a policy plans at first."""
+    plan = setting.build().plan()
+    return plan.size if plan else setting.horizon or 0
+
+
+def expected_wait(settings: Sequence[Setting], workers: int) -> tuple[float, list[str]]:
+    """Return the seconds for policies that are played one pull at a time, and their keys. A few pulls are timed.
+
+    Args:
+        settings: What is to be simulated.
+        workers: The number of workers.
+    """
+    seconds, keys = 0.0, set()
+    for setting in settings:
+        horizon = setting.horizon or 0
+        if horizon > _TIMED_PULLS and _slow_steps(setting) and first_epoch(setting) == 1:
+            start = time.perf_counter()
+            play(setting.build(), setting.instance, np.random.default_rng(0), horizon=_TIMED_PULLS)
+            seconds += (time.perf_counter() - start) / _TIMED_PULLS * horizon * setting.runs / workers
+            keys.add(setting.algorithm)
+    return seconds, sorted(keys)

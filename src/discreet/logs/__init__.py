@@ -1,27 +1,28 @@
 """An epoch's exact totals from an event log, for experiments that are evaluated in batches.
 
-    question                     what is asked of a log: its columns, the epoch's plan, a span of time
-    sql                          the question as one text of standard SQL, for a warehouse too
-    with_duckdb, with_polars     two engines that answer it, to the same integers
-    moments                      times of a log, as numbers that compare exactly
-    totals                       the whole way: ask, check that every arm has enough, give the totals
+    question                     a question to a log: its columns, the epoch's plan, a span of time
+    sql                          the question as standard SQL, also for a warehouse
+    duckdb_engine, polars_engine two engines with the same results
+    times                        times of a log as numbers that compare exactly
+    sources                      the forms of a log: files, Arrow tables, data frames
+    totals                       the whole computation, with a check that every arm has enough contributions
 
-**What counts.** A contribution is an assignment: all rows of the log with the same assignment id. Its time is that of
+**Contributions.** A contribution is an assignment: all rows of the log with the same assignment id. Its time is that of
 its first row, its reward that of the first row that has one, or the default. Of each unit only the first contribution
-counts, and of each arm exactly as many as the epoch's plan wants, the first by time (ties: by id). Rewards are moved
-into the range and rounded to the grid as `Grid.encode` does.
+counts, and of each arm exactly as many as the epoch's plan needs, the first by time (ties: by id). Rewards are clipped
+to the range and rounded to the grid as `Grid.encode` does. NaN is no reward.
 
-**What you must keep true**, or epsilon does not hold:
+**Conditions on the log**, without which epsilon does not hold:
 
-1. Every assignment has a row, whether anything happened or not, and its first row's time is when it was assigned. A log
-   of clicks alone tells by its length what was to stay secret.
-2. Each contribution is used in one epoch only. So hand the `until` of every epoch to the next call as `after`, and
-   never go back. What was assigned up to `until` and not used is not used later either.
+1. Every assignment has a row, with or without an event, and its first row's time is when it was assigned. The length of
+   a log of clicks alone would reveal the number of clicks.
+2. Each contribution is used in one epoch only. Pass the `until` of every epoch to the next call as `after`, and never
+   go back. A contribution up to `until` that was not used is not used later either.
 3. The log only grows: it keeps all rows of an assignment, so that a late reward is not mistaken for a new assignment.
 4. Units are named the same way throughout.
 
-Nothing here draws noise: the totals are as secret as the rewards, and only the service releases them. They need duckdb
-or polars: pip install 'discreet[logs]'.
+No noise is added here: the totals are as secret as the rewards, and only the service releases them. duckdb or polars is
+needed: pip install 'discreet[logs]'.
 """
 
 from discreet.logs.question import Columns, Engine

@@ -1,4 +1,4 @@
-"""A log read by DuckDB, which spills to disk when it is larger than memory."""
+"""Logs read by DuckDB, which spills to disk when a log is larger than memory."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 
 from discreet.core.errors import ArgumentError
-from discreet.logs.moments import Kind
-from discreet.logs.question import Found, Question
+from discreet.logs.question import ArmTotal, Question
 from discreet.logs.sources import KINDS, as_arrow, as_file, module_of, require, unreadable, wrong_type
-from discreet.logs.sql import name, question_query, text
+from discreet.logs.sql import identifier, question_query, text
+from discreet.logs.times import TimeKind
 
 WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 WIDE = {"UBIGINT", "HUGEINT", "UHUGEINT"}
@@ -20,18 +20,26 @@ NAMES = {"VARCHAR", "UUID"} | WHOLE | WIDE
 
 
 class DuckLog:
-    """A log that is open for one question."""
+    """A log that is open for one question.
+
+    Args:
+        log: The log, in any of its forms.
+        question: The question, whose span may still be unknown.
+
+    Raises:
+        ArgumentError: If the log cannot be read, or a column is missing or of the wrong type.
+    """
 
     def __init__(self, log: Any, question: Question) -> None:
         self._question = question
         with ExitStack() as held, unreadable(duckdb.Error):
             folder = held.enter_context(tempfile.TemporaryDirectory(prefix="discreet-"))
             settings: dict[str, Any] = {
-                "temp_directory": folder,  # what does not fit into memory goes there, for us alone to read
+                "temp_directory": folder,  # for data that does not fit into memory; only this user can read it
                 "autoinstall_known_extensions": "false",
             }
             self._connection = held.enter_context(duckdb.connect(":memory:", config=settings))
-            # Parquet's statistics leave NaN out, and from them DuckDB concludes that there is none (its issue 25521).
+            # Parquet's statistics leave NaN out, and DuckDB concludes that no time is NaN (its issue 25521).
             self._connection.execute("SET disabled_optimizers = 'statistics_propagation'")
             self._source = self._open(log)
             described = self._connection.execute(f"DESCRIBE SELECT * FROM {self._source}").fetchall()
@@ -40,21 +48,21 @@ class DuckLog:
             self.kind = self._check()
             self._held = held.pop_all()
 
-    def answer(self, question: Question) -> list[Found]:
-        """Run the one query."""
+    def answer(self, question: Question) -> list[ArmTotal]:
+        """Run the query and return one total for each arm."""
         with unreadable(duckdb.Error):
             rows = self._connection.execute(question_query(self._table(), question)).fetchall()
-        return [Found(str(arm), int(count), int(units), last) for arm, count, units, last in rows]
+        return [ArmTotal(str(arm), int(count), int(steps), last) for arm, count, steps, last in rows]
 
     def close(self) -> None:
-        """Let go of the log."""
+        """Close the log."""
         self._held.close()
 
     def _open(self, log: Any) -> str:
         file = as_file(log)
         if file is not None:
-            place, kind = file
-            return f"read_parquet({text(place)})" if kind == "parquet" else self._csv(place)
+            path, kind = file
+            return f"read_parquet({text(path)})" if kind == "parquet" else self._csv(path)
         match module_of(log):
             case "pandas":
                 log = as_arrow(log, self._question.wanted)
@@ -67,19 +75,19 @@ class DuckLog:
         self._connection.register("log", log)
         return "log"
 
-    def _csv(self, place: str) -> str:
+    def _csv(self, path: str) -> str:
         columns = self._question.columns
         present = [row[0] for row in self._connection.execute(
-            f"DESCRIBE SELECT * FROM read_csv({text(place)}, all_varchar = true)").fetchall()]  # fmt: skip
+            f"DESCRIBE SELECT * FROM read_csv({text(path)}, all_varchar = true)").fetchall()]  # fmt: skip
         require(present, self._question.wanted)
         kinds = {columns.assignment: "VARCHAR", columns.reward: "DOUBLE"}
         for column in (columns.unit, columns.arm):
             if column is not None and column in present:
                 kinds[column] = "VARCHAR"
         types = ", ".join(f"{text(column)}: {text(kind)}" for column, kind in kinds.items())
-        return f"read_csv({text(place)}, types = {{{types}}})"
+        return f"read_csv({text(path)}, types = {{{types}}})"
 
-    def _check(self) -> Kind:
+    def _check(self) -> TimeKind:
         columns, types = self._question.columns, self._types
         for role, column in (("assignment", columns.assignment), ("unit", columns.unit), ("arm", columns.arm)):
             if column in self._question.wanted and column is not None:
@@ -101,9 +109,9 @@ class DuckLog:
         raise wrong_type("time", columns.time, kind, "numbers, dates or timestamps")
 
     def _table(self) -> str:
-        """The log with its times as numbers."""
+        """Return a subselect of the log with its times as numbers."""
         columns = self._question.columns
-        time = name(columns.time)
+        time = identifier(columns.time)
         if self._types[columns.time] == "TIMESTAMP_NS":
             ticks = f"epoch_ns({time})"
             time = f"({ticks} // 1000 - CASE WHEN {ticks} % 1000 < 0 THEN 1 ELSE 0 END)"  # the floor
@@ -115,4 +123,4 @@ class DuckLog:
             time = f"CAST({time} AS BIGINT)"
         else:
             time = f"CASE WHEN isfinite({time}) THEN CAST({time} AS DOUBLE) END"
-        return f"(SELECT * REPLACE ({time} AS {name(columns.time)}) FROM {self._source}) AS log"
+        return f"(SELECT * REPLACE ({time} AS {identifier(columns.time)}) FROM {self._source}) AS log"

@@ -1,4 +1,4 @@
-"""A log read by Polars, which is the faster of the two while it fits into memory."""
+"""Logs read by Polars, which is faster than DuckDB while a log fits into memory."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from typing import Any
 import polars as pl
 
 from discreet.core.errors import ArgumentError
-from discreet.logs.moments import Kind
-from discreet.logs.question import Found, Question
+from discreet.logs.question import ArmTotal, Question
 from discreet.logs.sources import KINDS, as_arrow, as_file, module_of, require, unreadable, wrong_type
+from discreet.logs.times import TimeKind
 
 
 class PolarsLog:
-    """A log that is open for one question."""
+    """A log that is open for one question.
+
+    Args:
+        log: The log, in any of its forms.
+        question: The question, whose span may still be unknown.
+
+    Raises:
+        ArgumentError: If the log cannot be read, or a column is missing or of the wrong type.
+    """
 
     def __init__(self, log: Any, question: Question) -> None:
         self._question = question
@@ -23,20 +31,20 @@ class PolarsLog:
         require(self._schema.names(), question.wanted)
         self.kind = self._check()
 
-    def answer(self, question: Question) -> list[Found]:
-        """Run the one query."""
+    def answer(self, question: Question) -> list[ArmTotal]:
+        """Run the query and return one total for each arm."""
         with unreadable(pl.exceptions.PolarsError, OSError):
             rows = self._query(question).collect().rows()
-        return [Found(arm, count, units, last) for arm, count, units, last in rows]
+        return [ArmTotal(arm, count, steps, last) for arm, count, steps, last in rows]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file is held open."""
 
     def _open(self, log: Any) -> pl.LazyFrame:
         file = as_file(log)
         if file is not None:
-            place, kind = file
-            return pl.scan_parquet(place) if kind == "parquet" else self._csv(place)
+            path, kind = file
+            return pl.scan_parquet(path) if kind == "parquet" else self._csv(path)
         if isinstance(log, pl.DataFrame | pl.LazyFrame):
             return log.lazy()
         match module_of(log):
@@ -51,17 +59,17 @@ class PolarsLog:
         assert isinstance(frame, pl.DataFrame)
         return frame.lazy()
 
-    def _csv(self, place: str) -> pl.LazyFrame:
+    def _csv(self, path: str) -> pl.LazyFrame:
         columns = self._question.columns
         kinds: dict[str, Any] = {columns.assignment: pl.String, columns.unit: pl.String, columns.reward: pl.Float64}
         if columns.arm is not None:
             kinds[columns.arm] = pl.String
-        present = pl.scan_csv(place, infer_schema=False).collect_schema().names()
+        present = pl.scan_csv(path, infer_schema=False).collect_schema().names()
         require(present, self._question.wanted)
         overrides = {column: kind for column, kind in kinds.items() if column in present}
-        return pl.scan_csv(place, schema_overrides=overrides, try_parse_dates=True, infer_schema_length=10_000)
+        return pl.scan_csv(path, schema_overrides=overrides, try_parse_dates=True, infer_schema_length=10_000)
 
-    def _check(self) -> Kind:
+    def _check(self) -> TimeKind:
         columns, schema = self._question.columns, self._schema
         for role, column in (("assignment", columns.assignment), ("unit", columns.unit), ("arm", columns.arm)):
             if column in self._question.wanted and column is not None:
@@ -89,10 +97,10 @@ class PolarsLog:
             span &= pl.col("time") > question.after
         if question.before is not None:
             span &= pl.col("time") < question.before
-        told = pl.when(pl.col("reward").is_not_null()).then(pl.col("time")).min().over("assignment")
+        rewarded = pl.when(pl.col("reward").is_not_null()).then(pl.col("time")).min().over("assignment")
         contributions = (
             self._rows(question)
-            .with_columns(reward=pl.when(pl.col("time") == told).then(pl.col("reward")))
+            .with_columns(reward=pl.when(pl.col("time") == rewarded).then(pl.col("reward")))
             .group_by("assignment")
             .agg(pl.col("unit", "arm", "time", "reward").min())
         )
@@ -113,7 +121,7 @@ class PolarsLog:
             .group_by("arm")
             .agg(
                 pl.len().cast(pl.Int64).alias("contributions"),
-                (steps.round(0, mode="half_to_even").cast(pl.Int64) - plan.floor).sum().alias("units"),
+                (steps.round(0, mode="half_to_even").cast(pl.Int64) - plan.floor).sum().alias("steps"),
                 pl.col("time").max().alias("until"),
             )
         )
@@ -125,7 +133,7 @@ class PolarsLog:
         return time.cast(pl.Datetime("us", getattr(kind, "time_zone", None))).to_physical()
 
     def _rows(self, question: Question) -> pl.LazyFrame:
-        """The rows with plain types: ids as text, times as numbers, NaNs as nulls."""
+        """Return the rows with plain types: ids as text, times as numbers, NaNs as nulls."""
         columns = question.columns
         time = pl.col(columns.time)
         if self.kind in ("local", "zoned"):

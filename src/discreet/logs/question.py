@@ -1,8 +1,8 @@
-"""What is asked of a log."""
+"""A question to a log, and its answer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from discreet.core.errors import ArgumentError
@@ -13,7 +13,15 @@ Engine = Literal["duckdb", "polars"]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the columns of a log are called. Without `arm`, all rows belong to the only arm that is planned."""
+    """The names of a log's columns.
+
+    Args:
+        assignment: The id of the assignment that a row belongs to.
+        unit: The unit that was assigned.
+        arm: The arm. None if the log has no such column: then all rows belong to the plan's only arm.
+        time: The time of the row.
+        reward: The reward, or NULL.
+    """
 
     assignment: str = "assignment"
     unit: str = "unit"
@@ -24,9 +32,16 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A plan to fill from a span of time: after `after` and before `before`, both left out of it.
+    """A plan, and the contributions that may be used for it.
 
-    `contribution` says how often a unit counts: once in each epoch, once ever, or (None) as often as it is assigned.
+    Args:
+        plan: The contributions of each arm, and the grid.
+        columns: The names of the log's columns.
+        after: Contributions must be later than this time.
+        before: Contributions must be earlier than this time.
+        default_reward: The reward of a contribution without one. By default the lower end of the range.
+        contribution: "each-epoch" if a unit counts once in an epoch, "once" if it counts once ever, None if every
+            assignment counts.
     """
 
     plan: PlanView
@@ -49,7 +64,7 @@ class Question:
             raise ArgumentError(f"epoch {plan.epoch} is too long for sums of 64 bits")
 
     def check_start(self, after: object) -> None:
-        """Refuse to begin at the beginning, where the epochs before have been."""
+        """Raise `ArgumentError` if a later epoch would begin at the start of the log, which was used before."""
         if after is None and self.plan.epoch > 1:
             raise ArgumentError(
                 f"after must be the `until` of epoch {self.plan.epoch - 1}: "
@@ -58,17 +73,17 @@ class Question:
 
     @property
     def default(self) -> float:
-        """What a contribution without a reward counts as."""
+        """The reward of a contribution without one."""
         return self.plan.low if self.default_reward is None else self.default_reward
 
     @property
     def only_arm(self) -> str | None:
-        """The arm of every row, where the log has no column for it."""
+        """The arm of all rows if the log has no column for it, else None."""
         return next(iter(self.plan.pulls)) if self.columns.arm is None else None
 
     @property
     def wanted(self) -> list[str]:
-        """The columns that are read."""
+        """The names of the columns that are read."""
         names = [self.columns.assignment, self.columns.time, self.columns.reward]
         if self.columns.arm is not None:
             names.append(self.columns.arm)
@@ -78,13 +93,17 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An answer for one arm: how many contributions were taken, their total in units, and the time of the last."""
+class ArmTotal:
+    """The answer for one arm. Its total is never printed.
+
+    Args:
+        arm: The arm.
+        count: The number of contributions in the total.
+        steps: The exact total in grid steps.
+        last: The time of the last contribution.
+    """
 
     arm: str
     count: int
-    units: int
+    steps: int = field(repr=False)
     last: int | float
-
-    def __repr__(self) -> str:
-        return f"Found({self.arm!r}, {self.count})"  # and not the total

@@ -1,4 +1,4 @@
-"""Where a log can lie: files of Parquet or CSV, Arrow tables, data frames. Errors never repeat what a cell holds."""
+"""The forms of a log: Parquet or CSV files, Arrow tables, data frames. Errors never repeat a cell's value."""
 
 from __future__ import annotations
 
@@ -13,22 +13,30 @@ KINDS = "a .parquet or .csv file, an Arrow table, or a data frame of pandas or P
 
 
 def as_file(log: Any) -> tuple[str, str] | None:
-    """The path and the format of a log that is a file (a folder or a pattern such as logs/*.parquet is one too)."""
+    """Return the path and format of a log that is a file, a folder or a pattern (logs/*.parquet); else None."""
     if not isinstance(log, str | Path):
         return None
-    place = str(log)
-    if Path(place).is_dir():
-        return f"{place.rstrip('/')}/**/*.parquet", "parquet"
-    suffix = Path(place).suffix.lower()
+    path = str(log)
+    if Path(path).is_dir():
+        return f"{path.rstrip('/')}/**/*.parquet", "parquet"
+    suffix = Path(path).suffix.lower()
     if suffix in (".parquet", ".pq"):
-        return place, "parquet"
-    if suffix in (".csv", ".gz") and place.lower().endswith((".csv", ".csv.gz")):
-        return place, "csv"
-    raise ArgumentError(f"log must be {KINDS}, got {place!r}")
+        return path, "parquet"
+    if suffix in (".csv", ".gz") and path.lower().endswith((".csv", ".csv.gz")):
+        return path, "csv"
+    raise ArgumentError(f"log must be {KINDS}, got {path!r}")
 
 
 def as_arrow(frame: Any, wanted: Sequence[str]) -> Any:
-    """A pandas table as an Arrow one, so that both engines see the same types."""
+    """Return a pandas data frame as an Arrow table, so that both engines see the same types.
+
+    Args:
+        frame: The data frame.
+        wanted: The columns to keep.
+
+    Raises:
+        ArgumentError: If a column is missing or cannot be converted.
+    """
     import pyarrow  # type: ignore[import-untyped]  # noqa: PLC0415
 
     require(list(map(str, frame.columns)), wanted)
@@ -37,12 +45,20 @@ def as_arrow(frame: Any, wanted: Sequence[str]) -> Any:
 
 
 def module_of(log: Any) -> str:
-    """The package that a table's class comes from."""
+    """Return the name of the package that a table's class comes from."""
     return type(log).__module__.partition(".")[0]
 
 
 def require(present: Sequence[str], wanted: Sequence[str]) -> None:
-    """Refuse a log without the columns that are needed."""
+    """Check that a log has all columns that are needed.
+
+    Args:
+        present: The log's columns.
+        wanted: The columns that are needed.
+
+    Raises:
+        ArgumentError: If a column is missing.
+    """
     missing = [column for column in wanted if column not in present]
     if missing:
         raise ArgumentError(
@@ -51,13 +67,20 @@ def require(present: Sequence[str], wanted: Sequence[str]) -> None:
 
 
 def wrong_type(role: str, column: str, kind: object, right: str) -> ArgumentError:
-    """A column holds something else than it must."""
+    """Return the error for a column of the wrong type.
+
+    Args:
+        role: The meaning of the column, such as "reward".
+        column: Its name.
+        kind: Its type.
+        right: The types that would be right.
+    """
     return ArgumentError(f"the {role} column {column!r} must hold {right}, not {kind}")
 
 
 @contextlib.contextmanager
 def unreadable(*errors: type[Exception]) -> Iterator[None]:
-    """An engine's own words quote the cell that it stumbled over, which may be a reward: say it without."""
+    """Replace an engine's errors, which quote a cell that may be a reward, by `ArgumentError` without it."""
     try:
         yield
     except errors as error:

@@ -1,9 +1,8 @@
-"""The question as one text of standard SQL: window functions, FLOOR and CASE, nothing that is one engine's own."""
+"""The question as standard SQL: window functions, FLOOR and CASE, and nothing that one engine alone has."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from discreet.logs.question import Columns, Question
 from discreet.service.http.messages import Contribution, PlanView
@@ -19,11 +18,23 @@ def epoch_query(
     default_reward: float | None = None,
     contribution: Contribution | None = "each-epoch",
 ) -> str:
-    """The SQL that adds up an epoch from `table`: one row (arm, contributions, units, until) for each arm.
+    """Return the SQL that sums an epoch: one row (arm, contributions, steps, until) for each arm.
 
-    `table` is pasted as it is. For times that are no numbers, give `table` as a subselect that makes them so. Rewards
-    must be numbers or NULL. Hand in the units only if `contributions` is what the plan wants, and
-    keep the greatest `until` for the next epoch's `after`.
+    Close the epoch with `steps` only if `contributions` is what the plan needs for every arm, and keep the greatest
+    `until` as the next epoch's `after`.
+
+    Args:
+        table: The table's name, or a subselect; inserted as it is. Its times must be numbers, its rewards numbers,
+            NaN or NULL.
+        plan: The plan of the epoch.
+        columns: The names of the table's columns.
+        after: The `until` of the previous epoch.
+        before: The time from which on contributions are too young to be used.
+        default_reward: The experiment's default reward.
+        contribution: The experiment's limit on a unit's contributions.
+
+    Raises:
+        ArgumentError: If the plan needs no rewards, or `after` is missing for a later epoch.
     """
     question = Question(plan, columns or Columns(), after, before, default_reward, contribution)
     question.check_start(after)
@@ -31,36 +42,39 @@ def epoch_query(
 
 
 def question_query(table: str, question: Question) -> str:
-    """The text, step by step: rows, contributions, one for each unit, the planned ones, units, totals."""
+    """Return the SQL of a question: rows, contributions, one for each unit, the planned ones, steps, totals.
+
+    Args:
+        table: The table's name, or a subselect.
+        question: The question.
+    """
     plan, columns = question.plan, question.columns
-    arm = name(columns.arm) if columns.arm is not None else text(str(question.only_arm))
-    reward = f"CAST({name(columns.reward)} AS DOUBLE PRECISION)"  # NaN, which is not below infinity, becomes NULL
-    unit = f"CAST({name(columns.unit)} AS VARCHAR)" if question.contribution is not None else "NULL"
-    span = " AND ".join(
-        [
-            *([f"time > {number(question.after)}"] if question.after is not None else []),
-            *([f"time < {number(question.before)}"] if question.before is not None else []),
-        ]
-    )
-    inside = f" AND {span}" if span else ""
+    arm = identifier(columns.arm) if columns.arm is not None else text(str(question.only_arm))
+    reward = f"CAST({identifier(columns.reward)} AS DOUBLE PRECISION)"
+    # NaN must become NULL. Parquet's statistics leave NaN out, so DuckDB concludes that there is none and drops
+    # comparisons with infinity, and some of isnan(). It does not drop x - x = 0, which is false for NaN.
+    is_number = f"{reward} IN ({real(math.inf)}, {real(-math.inf)}) OR {reward} - {reward} = 0"
+    unit = f"CAST({identifier(columns.unit)} AS VARCHAR)" if question.contribution is not None else "NULL"
+    after = "" if question.after is None else f" AND time > {time(question.after)}"
+    inside = after if question.before is None else f"{after} AND time < {time(question.before)}"
     once = question.contribution == "once"
     rank = {None: "1", "each-epoch": _FIRST, "once": _FIRST}[question.contribution]
     known = "unit IS NOT NULL" if question.contribution is not None else "arm IS NOT NULL"
-    quotas = "\n".join(f"    WHEN {text(one)} THEN {pulls}" for one, pulls in plan.pulls.items())
+    quotas = "\n".join(f"    WHEN {text(each)} THEN {pulls}" for each, pulls in plan.pulls.items())
     return f"""\
 WITH events AS (
-  SELECT CAST({name(columns.assignment)} AS VARCHAR) AS assignment, {unit} AS unit, CAST({arm} AS VARCHAR) AS arm,
-    {name(columns.time)} AS time,
-    CASE WHEN {reward} <= {real(math.inf)} THEN {reward} END AS reward
+  SELECT CAST({identifier(columns.assignment)} AS VARCHAR) AS assignment, {unit} AS unit, CAST({arm} AS VARCHAR) AS arm,
+    {identifier(columns.time)} AS time,
+    CASE WHEN {is_number} THEN {reward} END AS reward
   FROM {table}
-  WHERE {name(columns.assignment)} IS NOT NULL AND {name(columns.time)} IS NOT NULL
+  WHERE {identifier(columns.assignment)} IS NOT NULL AND {identifier(columns.time)} IS NOT NULL
 ), answered AS (
   SELECT assignment, unit, arm, time, reward,
-    MIN(CASE WHEN reward IS NOT NULL THEN time END) OVER (PARTITION BY assignment) AS told
+    MIN(CASE WHEN reward IS NOT NULL THEN time END) OVER (PARTITION BY assignment) AS rewarded
   FROM events
 ), contributions AS (
   SELECT assignment, MIN(unit) AS unit, MIN(arm) AS arm, MIN(time) AS time,
-    MIN(CASE WHEN time = told THEN reward END) AS reward
+    MIN(CASE WHEN time = rewarded THEN reward END) AS reward
   FROM answered GROUP BY assignment
 ), visits AS (
   SELECT assignment, arm, time, reward, {rank} AS visit
@@ -79,7 +93,7 @@ WITH events AS (
   SELECT arm, time, CAST(FLOOR(steps) AS BIGINT) AS below, steps - FLOOR(steps) AS part FROM taken
 )
 SELECT arm, COUNT(*) AS contributions, SUM(below - ({plan.floor}) + CASE
-    WHEN part > 0.5 THEN 1 WHEN part < 0.5 THEN 0 ELSE ABS(MOD(below, 2)) END) AS units, MAX(time) AS until
+    WHEN part > 0.5 THEN 1 WHEN part < 0.5 THEN 0 ELSE ABS(MOD(below, 2)) END) AS steps, MAX(time) AS until
 FROM halves GROUP BY arm
 """
 
@@ -87,21 +101,21 @@ FROM halves GROUP BY arm
 _FIRST = "ROW_NUMBER() OVER (PARTITION BY unit ORDER BY time, assignment)"
 
 
-def name(column: str) -> str:
-    """A column's name, quoted."""
+def identifier(column: str) -> str:
+    """Return a column's name, quoted."""
     return '"' + column.replace('"', '""') + '"'
 
 
 def text(value: str) -> str:
-    """A piece of text as a literal."""
+    """Return a string as a literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def real(value: float) -> str:
-    """A float as a literal that is read back to the bit."""
-    return f"CAST('{'Infinity' if value == math.inf else repr(float(value))}' AS DOUBLE PRECISION)"
+    """Return a float as a literal that is read back to the bit."""
+    return f"CAST('{repr(float(value)).replace('inf', 'Infinity')}' AS DOUBLE PRECISION)"
 
 
-def number(value: Any) -> str:
-    """A time as a literal."""
+def time(value: float) -> str:
+    """Return a time as a literal."""
     return str(value) if isinstance(value, int) else real(value)

@@ -1,4 +1,4 @@
-"""From a log to the totals that close an epoch."""
+"""The totals of an epoch from a log."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
-from discreet.logs.moments import from_number, to_number
-from discreet.logs.question import Columns, Engine, Found, Question
+from discreet.logs.question import ArmTotal, Columns, Engine, Question
+from discreet.logs.times import from_number, to_number
 from discreet.service.http.messages import Contribution, EpochTotals, PlanView
 
 if TYPE_CHECKING:
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LogTotals:
-    """An epoch's exact totals, which are as secret as the rewards: they are not shown.
+    """An epoch's exact totals, which are as secret as the rewards and never printed.
 
-    `until` is the time of the last contribution that was used: the next epoch's `after`. Keep it.
+    Args:
+        epoch: The epoch.
+        until: The time of the last contribution that was used. Keep it: it is the next epoch's `after`.
+        message: The totals as the service takes them.
     """
 
     epoch: int
@@ -41,13 +44,22 @@ def epoch_totals(
     contribution: Contribution | None = "each-epoch",
     engine: Engine = "duckdb",
 ) -> LogTotals:
-    """The totals that fill `plan`, from the contributions of `log` after `after` and before `before`.
+    """Return the exact totals of a plan from the contributions in a log.
 
-    `log` is a Parquet or CSV file (or a pattern, or a folder), an Arrow table, or a data frame. `before` keeps young
-    assignments out, whose rewards may still come: now, less the experiment's window. `default_reward` and
-    `contribution` must be the experiment's. Both engines give the same integers.
+    Args:
+        log: A Parquet or CSV file (or a pattern, or a folder), an Arrow table, or a data frame.
+        plan: The plan of the epoch.
+        columns: The names of the log's columns.
+        after: The `until` of the previous epoch; contributions up to it are not used.
+        before: The time from which on contributions are too young to be used, because their rewards may still come:
+            now minus the experiment's window.
+        default_reward: The experiment's default reward.
+        contribution: The experiment's limit on a unit's contributions.
+        engine: "duckdb" or "polars". Both return the same integers.
 
-    If an arm has too few contributions, nothing is given: try again when there is more traffic.
+    Raises:
+        ArgumentError: If an arm has too few contributions (wait for more assignments), `after` is missing for a later
+            epoch, or the log cannot be read.
     """
     question = Question(plan, columns or Columns(), None, None, default_reward, contribution)
     question.check_start(after)
@@ -58,9 +70,9 @@ def epoch_totals(
     finally:
         opened.close()
     _check_counts(plan, found)
-    until = from_number(max(one.last for one in found), opened.kind)
-    units = {one.arm: one.units for one in found}
-    return LogTotals(plan.epoch, until, EpochTotals(plan.epoch, {arm: units.get(arm, 0) for arm in plan.pulls}))
+    until = from_number(max(total.last for total in found), opened.kind)
+    steps = {total.arm: total.steps for total in found}
+    return LogTotals(plan.epoch, until, EpochTotals(plan.epoch, {arm: steps.get(arm, 0) for arm in plan.pulls}))
 
 
 def _open(log: Any, question: Question, engine: Engine) -> DuckLog | PolarsLog:
@@ -80,9 +92,9 @@ def _open(log: Any, question: Question, engine: Engine) -> DuckLog | PolarsLog:
         raise
 
 
-def _check_counts(plan: PlanView, found: Sequence[Found]) -> None:
-    """Refuse if an arm has too few contributions. How many there are is public, as assignments are."""
-    counts = {one.arm: one.count for one in found}
+def _check_counts(plan: PlanView, found: Sequence[ArmTotal]) -> None:
+    """Raise `ArgumentError` if an arm has too few contributions. Their number is public, as assignments are."""
+    counts = {total.arm: total.count for total in found}
     for arm, wanted in plan.pulls.items():
         missing = wanted - counts.get(arm, 0)
         if missing:

@@ -1,19 +1,9 @@
-"""The private mechanisms that rules and policies are built from: all on integers, all from exact noise."""
+"""The curator, and the mechanisms that answer for it. Everything that holds a secret is here."""
 
-from discreet.mechanisms.above_threshold import AboveThreshold
-from discreet.mechanisms.binary_tree import BinaryTreeCounter
-from discreet.mechanisms.counters import Counter, Node, laplace_sum_radius
-from discreet.mechanisms.hybrid import HybridCounter
-from discreet.mechanisms.laplace import LaplaceMechanism
-from discreet.mechanisms.prefix_above_threshold import PrefixSumAboveThreshold
+from discreet.mechanisms.curator import Curator
+from discreet.mechanisms.noisy_totals import NoisyTotals
+from discreet.mechanisms.samples import Samples
+from discreet.mechanisms.sparse_vector import SparseVector
+from discreet.mechanisms.trees import BinaryTree, HybridCounter, Trees
 
-__all__ = [
-    "AboveThreshold",
-    "BinaryTreeCounter",
-    "Counter",
-    "HybridCounter",
-    "LaplaceMechanism",
-    "Node",
-    "PrefixSumAboveThreshold",
-    "laplace_sum_radius",
-]
+__all__ = ["BinaryTree", "Curator", "HybridCounter", "NoisyTotals", "Samples", "SparseVector", "Trees"]

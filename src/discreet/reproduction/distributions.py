@@ -12,10 +12,8 @@ import numpy as np
 
 from discreet.lab.arms import Rewards
 from discreet.lab.instances import as_rewards
-from discreet.lab.setting import SEED
-from discreet.lab.stopping_play import two_values
-from discreet.lab.stopping_results import StoppingRuns
-from discreet.lab.stopping_setting import StoppingSetting
+from discreet.lab.results import Simulation
+from discreet.lab.setting import SEED, Setting
 from discreet.theory import two_point_lower_bound
 
 PAPER = "dp-exp-nas"
@@ -57,7 +55,7 @@ class Cell:
 
     def lower_bound(self) -> float | None:
         """Return the least expected number of samples of a private rule; None unless samples have two values."""
-        values = two_values(self.rewards)
+        values = self.rewards.two_values()
         if values is None or values[0] > 0:  # a rule is told a range that begins at 0
             return None
         ends = {"low": values[0], "high": values[1]}
@@ -86,7 +84,7 @@ class DistributionGrid:
         """Return all cells of the grid."""
         return [Cell(*cell) for cell in product(DISTRIBUTIONS, self.alphas, self.epsilons)]
 
-    def setting(self, rule: str, cell: Cell) -> StoppingSetting:
+    def setting(self, rule: str, cell: Cell) -> Setting:
         """Return the setting of one rule in one cell.
 
         Args:
@@ -99,11 +97,11 @@ class DistributionGrid:
         """Return the rules that accept the samples of a cell."""
         return [rule for rule in self.rules if rule != ONE_SIDED or cell.rewards.low >= 0]
 
-    def settings(self) -> list[StoppingSetting]:
+    def settings(self) -> list[Setting]:
         """Return the settings of all rules in all cells."""
         return [self.setting(rule, cell) for cell in self.cells() for rule in self.rules_of(cell)]
 
-    def rows(self, find: Callable[[StoppingSetting], StoppingRuns]) -> list[dict[str, Any]]:
+    def rows(self, find: Callable[[Setting], Simulation]) -> list[dict[str, Any]]:
         """Return a row for each cell: medians of samples by rule, ratios, failures.
 
         Args:
@@ -114,7 +112,7 @@ class DistributionGrid:
         ]
 
 
-def _row(cell: Cell, found: dict[str, StoppingRuns]) -> dict[str, Any]:
+def _row(cell: Cell, found: dict[str, Simulation]) -> dict[str, Any]:
     medians = {rule: float(np.median(one.samples)) for rule, one in found.items()}
     least = cell.lower_bound()
     return {
@@ -130,9 +128,9 @@ def _row(cell: Cell, found: dict[str, StoppingRuns]) -> dict[str, Any]:
 
 
 @cache
-def _setting(rule: str, cell: Cell, runs: int, seed: int) -> StoppingSetting:
+def _setting(rule: str, cell: Cell, runs: int, seed: int) -> Setting:
     rewards = cell.rewards
-    ends = {"radius": 1.0} if rule == PAPER else {"low": min(rewards.low, 0.0), "high": rewards.high}
-    return StoppingSetting.of(
+    ends: dict[str, Any] = {"radius": 1.0} if rule == PAPER else {"low": min(rewards.low, 0.0), "high": rewards.high}
+    return Setting.of(
         rule, rewards, runs=runs, seed=seed, alpha=cell.alpha, beta=cell.beta, epsilon=cell.epsilon, **ends
     )

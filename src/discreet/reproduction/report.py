@@ -16,7 +16,6 @@ from discreet.core.registry import POLICIES
 from discreet.lab.figures import Picture
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
-from discreet.lab.stopping_results import StoppingRuns
 from discreet.reproduction.evaluation import CLAIM, Evaluation, Findings
 from discreet.reproduction.headlines import ENOUGH, Reproduced, headlines, sweep_cells
 from discreet.reproduction.league import LeagueFindings, standings
@@ -227,7 +226,7 @@ def _parameters(found: Reproduced, seconds: float) -> dict[str, str]:
         "epsilon": ", ".join(f"{epsilon:g}" for epsilon in wanted.epsilons),
         "beta of DP-SE, gamma of DP-UCB": "1/T",
         "settings simulated": f"{len(paper.results):,}",
-        "pulls simulated": f"{sum(one.setting.horizon * len(one.final) for one in paper.results):.3g}",
+        "pulls simulated": f"{sum((one.setting.horizon or 0) * one.setting.runs for one in paper.results):.3g}",
         **more,
         "time to simulate": f"{seconds:.1f} s, {work:.0f} s of work in all",
         "noise": "simulated and seeded; nothing here is private data",
@@ -238,9 +237,9 @@ def _parameters(found: Reproduced, seconds: float) -> dict[str, str]:
     }
 
 
-def _row(one: Simulation | StoppingRuns) -> dict[str, Any]:
+def _row(one: Simulation) -> dict[str, Any]:
     """A result as a row of the table beside a figure."""
-    return stopping_row(one) if isinstance(one, StoppingRuns) else _bandit_row(one)
+    return stopping_row(one) if one.setting.is_rule else _bandit_row(one)
 
 
 def _bandit_row(one: Simulation) -> dict[str, Any]:
@@ -249,7 +248,7 @@ def _bandit_row(one: Simulation) -> dict[str, Any]:
         for name, value in one.setting.other_options.items()
     ]
     return {
-        "policy": ", ".join([one.setting.policy, *options]),
+        "policy": ", ".join([one.setting.algorithm, *options]),
         "instance": one.setting.instance.name,
         "arms": len(one.setting.instance),
         "epsilon": one.setting.epsilon,
@@ -257,10 +256,10 @@ def _bandit_row(one: Simulation) -> dict[str, Any]:
     }
 
 
-def stopping_row(one: StoppingRuns) -> dict[str, Any]:
+def stopping_row(one: Simulation) -> dict[str, Any]:
     """Return the runs of a stopping rule as a row of a table, with the least possible number of samples."""
     options = dict(one.setting.options)
     ends = {name: options[name] for name in ("low", "high")}
     epsilon = options.get("epsilon", np.inf)
-    least = two_point_lower_bound(one.setting.rewards.mean, options["alpha"], options["beta"], epsilon, **ends)
+    least = two_point_lower_bound(one.setting.distribution.mean, options["alpha"], options["beta"], epsilon, **ends)
     return {**one.summary_row(), "least": least, "times": float(one.samples.mean()) / least}

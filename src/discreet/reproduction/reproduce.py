@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from discreet.lab.engines import Engine, Processes, Result, Serial, Task
 from discreet.lab.figures import Picture, write_picture
-from discreet.lab.setting import HORIZON, SEED
-from discreet.lab.simulate import Runs
+from discreet.lab.setting import HORIZON, SEED, Setting
 from discreet.lab.store import Store
 from discreet.reproduction.evaluation import Evaluation
 from discreet.reproduction.headlines import Reproduced, headlines
@@ -91,7 +90,7 @@ class Reproduction:
         studies = {"paper": self.evaluation, "stopping": self.stopping, "league": self.league}
         return {name: study for name, study in studies.items() if study}
 
-    def settings(self) -> list[Runs]:
+    def settings(self) -> list[Setting]:
         """Return all settings, each once; some belong to two studies."""
         return list(dict.fromkeys(setting for study in self.studies().values() for setting in study.settings()))
 

@@ -19,10 +19,9 @@ import numpy as np
 
 from discreet import theory
 from discreet.lab.arms import Bernoulli, Discrete, Rewards
-from discreet.lab.setting import SEED
-from discreet.lab.stopping import simulate_rules
-from discreet.lab.stopping_results import StoppingRuns
-from discreet.lab.stopping_setting import StoppingSetting
+from discreet.lab.results import Simulation
+from discreet.lab.setting import SEED, Setting
+from discreet.lab.simulate import simulate_all
 from discreet.reproduction.distributions import DistributionGrid
 
 PLAIN, PRIVATE = ("nas", "ebstop"), ("dp-nas", "dp-exp-nas", "dp-nas-released", "dp-bernstein")
@@ -153,7 +152,7 @@ class StoppingStudy:
         mild, strong = self.base.with_(mean=0.1, alpha=0.9), self.base.with_(mean=0.5, alpha=0.9, epsilon=0.001)
         return {f"ε = {one.epsilon:g}": [one.with_(beta=beta) for beta in self.failure_betas] for one in (mild, strong)}
 
-    def setting(self, rule: str, problem: Problem, runs: int | None = None) -> StoppingSetting:
+    def setting(self, rule: str, problem: Problem, runs: int | None = None) -> Setting:
         """Return the setting of one rule on one problem.
 
         Args:
@@ -163,7 +162,7 @@ class StoppingStudy:
         """
         return _setting(rule, problem, runs or self.runs, self.seed)
 
-    def without_privacy(self, rule: str, kind: str) -> StoppingSetting:
+    def without_privacy(self, rule: str, kind: str) -> Setting:
         """Return a private rule on the base problem, with negligible noise; for DP-NAS that is NAS.
 
         Args:
@@ -174,7 +173,7 @@ class StoppingStudy:
             return self.setting("nas", self.base.with_(kind=kind))
         return self.setting(rule, self.base.with_(kind=kind, epsilon=NO_PRIVACY))
 
-    def settings(self) -> list[StoppingSetting]:
+    def settings(self) -> list[Setting]:
         """Return all settings, each once, the slowest first so that no worker waits for another at the end."""
         every = [self.setting(rule, one) for kind in ENDS for one, rule in product(self.problems(kind), RULES)]
         every += [self.without_privacy(rule, kind) for rule, kind in product(PRIVATE, ENDS)]
@@ -189,25 +188,26 @@ class StoppingStudy:
         Args:
             **how: `engine`, `store` and `on_progress` of `simulate_all`.
         """
-        return StoppingFindings(self, simulate_rules(self.settings(), **how))
+        return StoppingFindings(self, simulate_all(self.settings(), **how))
 
 
-def _cost(setting: StoppingSetting) -> float:
+def _cost(setting: Setting) -> float:
     """About the seconds that a setting takes.
 
     EBStop looks at every sample, rules that test in blocks are objects, and the others skip ahead.
     """
-    if setting.rule == "ebstop":
-        return float(setting.runs * 5e-7 / (setting.rewards.mean * dict(setting.options)["alpha"]) ** 2)
-    return setting.runs * (1e-3 if setting.rule in {"dp-exp-nas", "dp-nas-released", "dp-bernstein"} else 1e-4)
+    if setting.algorithm == "ebstop":
+        return float(setting.runs * 5e-7 / (setting.distribution.mean * dict(setting.options)["alpha"]) ** 2)
+    return setting.runs * (1e-3 if setting.algorithm in {"dp-exp-nas", "dp-nas-released", "dp-bernstein"} else 1e-4)
 
 
 @cache
-def _setting(rule: str, problem: Problem, runs: int, seed: int) -> StoppingSetting:
+def _setting(rule: str, problem: Problem, runs: int, seed: int) -> Setting:
     """Build a setting once: figures and tables look it up many times, and building one builds its rule."""
-    private = {"epsilon": problem.epsilon} if rule in PRIVATE else {}
     options: dict[str, Any] = {"alpha": problem.alpha, "beta": problem.beta, **problem.range}
-    return StoppingSetting.of(rule, problem.distribution, runs=runs, seed=seed, **options, **private)
+    if rule in PRIVATE:
+        options["epsilon"] = problem.epsilon
+    return Setting.of(rule, problem.distribution, runs=runs, seed=seed, **options)
 
 
 class StoppingFindings:
@@ -218,15 +218,15 @@ class StoppingFindings:
         results: The result of each of its settings.
     """
 
-    def __init__(self, study: StoppingStudy, results: Sequence[StoppingRuns]) -> None:
+    def __init__(self, study: StoppingStudy, results: Sequence[Simulation]) -> None:
         self.study = study
         self.results = list(results)
         self._by_setting = {one.setting: one for one in results}
 
-    def __getitem__(self, setting: StoppingSetting) -> StoppingRuns:
+    def __getitem__(self, setting: Setting) -> Simulation:
         return self._by_setting[setting]
 
-    def of(self, rule: str, problem: Problem) -> StoppingRuns:
+    def of(self, rule: str, problem: Problem) -> Simulation:
         """Return the result of a rule on a problem of the sweeps.
 
         Args:
@@ -235,7 +235,7 @@ class StoppingFindings:
         """
         return self[self.study.setting(rule, problem)]
 
-    def risked(self, rule: str, problem: Problem) -> StoppingRuns:
+    def risked(self, rule: str, problem: Problem) -> Simulation:
         """Return the result of a rule on one of the risky problems.
 
         Args:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from discreet.lab.results import QUANTILES, Simulation
-from discreet.lab.stopping_results import StoppingRuns
 
 Columns = Mapping[str, Any]
 """Columns by name: arrays of one length, and single values that stand for all rows."""
@@ -38,7 +37,7 @@ def bandit_tables(results: Sequence[Simulation]) -> dict[str, list[Columns]]:
     }
 
 
-def stopping_tables(results: Sequence[StoppingRuns]) -> dict[str, list[Columns]]:
+def stopping_tables(results: Sequence[Simulation]) -> dict[str, list[Columns]]:
     """Return the tables of simulated stopping rules, by name."""
     return {"stopping": [one.summary_row() for one in results], "stopping_runs": [one.run_columns() for one in results]}
 

@@ -1,6 +1,6 @@
-"""The stopping rules: how many samples are enough to know a mean within a factor 1 +- alpha."""
+"""Stopping rules: how many samples are enough to know a mean within a factor 1 +- alpha."""
 
-from discreet.stopping._rule import StoppingResult, StoppingRule
+from discreet.stopping._rule import StoppingRule
 from discreet.stopping.dp_bernstein import DPBernstein
 from discreet.stopping.dp_exponential_nas import DPExponentialNAS
 from discreet.stopping.dp_nas import DPNAS
@@ -19,6 +19,5 @@ __all__ = [
     "DPReleasedNAS",
     "EBGStop",
     "EBStop",
-    "StoppingResult",
     "StoppingRule",
 ]

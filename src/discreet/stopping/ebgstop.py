@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from discreet.stopping._rule import Floats
-from discreet.stopping.ebstop import EBStop
+from discreet.core.registry import register
+from discreet.stopping.ebstop import EBStop, Floats
 
 
+@register
+@dataclass(kw_only=True)
 class EBGStop(EBStop):
     """EBStop that spends its confidence once a geometric interval of times, not once a sample.
 
-    Time t lies in interval k, which grows by one whenever t > floor(g^k), g = 1.1. In interval k the term
-    ln(3/d_t) becomes a ln(3/d_k) with d_k = c/k^p and a = floor(g^k)/floor(g^(k-1)), the ratio of the
-    interval's ends. While floor(g^k) lags behind t, each interval holds one sample and a >= 1 is enough.
+    Time t lies in interval k, which grows by one whenever t > floor(g^k), g = 1.1. In interval k the term ln(3/d_t)
+    becomes a ln(3/d_k) with d_k = c/k^p and a = floor(g^k)/floor(g^(k-1)), the ratio of the interval's ends. While
+    floor(g^k) lags behind t, each interval holds one sample and a >= 1 is enough.
 
-    Not private.
+    Not private: it reads every sample.
+
+    Args:
+        alpha: The relative error of the estimate.
+        beta: The probability that the error is larger.
+        radius: Samples lie in [-radius, radius]; or give `low` and `high`.
+        low: The least sample.
+        high: The largest sample.
+        max_samples: It ends without an estimate after this many.
 
     >>> import numpy as np
     >>> rule = EBGStop(alpha=0.1, beta=0.05, low=0, high=1)
@@ -26,22 +37,27 @@ class EBGStop(EBStop):
     """
 
     key = "ebgstop"
+    kernel = "empirical_bernstein"
     growth = 1.1
 
     def log_term(self, times: Floats) -> Floats:
-        """A ln(3/d_k) at each of these times."""
+        """Return a ln(3/d_k) at each of these times."""
         intervals = interval_of(times, self.growth)
         ends = np.floor(self.growth**intervals)
         ratio = ends / np.floor(self.growth ** (intervals - 1))
-        result: Floats = ratio * (np.log(3 * intervals**self.p) - self._log_share())
+        result: Floats = ratio * (np.log(3 * intervals**self.p) - self.log_share)
         return result
 
 
-def interval_of(times: Any, growth: float) -> Floats:
-    """The k of each time t >= 1: k starts at 0 and grows by one, once a sample, whenever t > floor(growth^k).
+def interval_of(times: ArrayLike, growth: float) -> Floats:
+    """Return the interval k of each time t >= 1: k starts at 0 and grows by one whenever t > floor(growth^k).
 
-    Early on k = t - 1 runs behind; from the first t with t <= floor(growth^(t-1)) on, k is the smallest
-    number with t <= floor(growth^k). (t = 1 counts as interval 1, for its d_k to exist.)
+    Early on k = t - 1 runs behind; from the first t with t <= floor(growth^(t-1)) on, k is the smallest number with
+    t <= floor(growth^k). (t = 1 counts as interval 1, for its d_k to exist.)
+
+    Args:
+        times: The times.
+        growth: The factor by which intervals grow.
 
     >>> interval_of([1, 2, 3, 100, 1000], 1.1)
     array([ 1.,  1.,  2., 49., 73.])

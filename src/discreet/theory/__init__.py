@@ -1,7 +1,8 @@
-"""What is possible: bounds as plain functions of numbers and arrays, each naming its theorem.
+"""Bounds from the literature as plain functions, each naming its theorem.
 
-Arguments are broadcast like numpy's; one number gives one number. What lies outside of a theorem is refused. Nothing
-here imports the rest of this package but its errors and its tails of totals.
+Arguments are numbers or arrays and are broadcast as in numpy; plain numbers yield a plain number. Arguments outside of
+a theorem's assumptions raise `ArgumentError`. These modules import nothing of the package but `core.errors` and
+`core.tails`.
 """
 
 from discreet.theory.divergence import divergence, private_divergence

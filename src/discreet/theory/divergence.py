@@ -1,4 +1,4 @@
-"""How well one coin can be told from another, with and without privacy."""
+"""Divergences between Bernoulli variables, with and without privacy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from discreet.theory.domain import Floats, inside, privacy, vectorised
 
 @vectorised
 def divergence(x: ArrayLike, y: ArrayLike) -> Any:
-    """kl(x, y) between Bernoulli variables of means x and y, in nats.
+    """Return the Kullback-Leibler divergence kl(x, y) between Bernoulli variables, in nats.
+
+    Args:
+        x: The mean of the first variable.
+        y: The mean of the second variable.
 
     >>> round(divergence(0.5, 0.75), 6)
     0.143841
@@ -25,12 +29,17 @@ def divergence(x: ArrayLike, y: ArrayLike) -> Any:
 
 @vectorised
 def private_divergence(x: ArrayLike, y: ArrayLike, epsilon: ArrayLike = math.inf) -> Any:
-    """d_epsilon(x, y) = inf over z of epsilon |z - x| + kl(z, y): how well privacy lets x be told from y.
+    """Return d_epsilon(x, y) = inf over z of epsilon |z - x| + kl(z, y), the private analogue of kl.
 
-    Azize et al. (2025), closed form of Jourdan and Azize (2025). The infimum lies at z = x (privacy costs nothing)
+    No epsilon-private algorithm distinguishes x from y faster than d_epsilon(x, y) a sample (Azize et al. 2025). The
+    closed form is that of Jourdan and Azize (2025). The infimum lies at z = x (privacy costs nothing)
     as long as y is close to x, and else where the slope of kl is epsilon: for y > x beyond
     g = x e^epsilon / (x (e^epsilon - 1) + 1) it is -ln(1 - y (1 - e^-epsilon)) - epsilon x. For y < x mirror both.
-    An infinite epsilon gives kl(x, y).
+
+    Args:
+        x: The mean of the first variable.
+        y: The mean of the second variable.
+        epsilon: The privacy parameter. Infinity yields kl(x, y).
 
     >>> round(private_divergence(0.7, 0.75, 0.1), 6), round(private_divergence(0.7, 0.75), 6)
     (0.004047, 0.006401)
@@ -58,9 +67,9 @@ def _kl(x: Floats, y: Floats) -> Floats:
 
 
 def _part(p: Floats, q: Floats) -> Floats:
-    """Q - p - p ln(q/p), which is never negative; over both outcomes the differences cancel and leave kl.
+    """Return q - p - p ln(q/p), which is never negative; over both outcomes q - p cancels and leaves kl.
 
-    Computed as p (r - ln(1 + r)) with r = (q - p)/p, and by its series for small r: so close means lose no digits.
+    Computed as p (r - ln(1 + r)) with r = (q - p)/p, and by its series for small r, so that close means lose no digits.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         r = (q - p) / p

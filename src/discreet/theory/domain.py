@@ -1,4 +1,4 @@
-"""The domains of formulas: numbers or arrays of them, every one checked before anything is computed."""
+"""Checks of the arguments of formulas, which may be numbers or arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ Arguments = ParamSpec("Arguments")
 
 
 def numbers(name: str, value: Any) -> Floats:
-    """One number or an array of numbers, none of them NaN.
+    """Return numbers as a float array, none of them NaN.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: A number or an array of numbers.
 
     >>> numbers("mean", [0.5, float("nan")])
     Traceback (most recent call last):
@@ -35,7 +39,11 @@ def numbers(name: str, value: Any) -> Floats:
 
 
 def positive(name: str, value: Any) -> Floats:
-    """Above 0, and finite.
+    """Return finite numbers above 0 as a float array.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: A number or an array of numbers.
 
     >>> positive("gap", [0.1, 0.0])
     Traceback (most recent call last):
@@ -47,19 +55,31 @@ def positive(name: str, value: Any) -> Floats:
 
 
 def privacy(value: Any) -> Floats:
-    """An epsilon: above 0; infinity means no privacy."""
+    """Return values of epsilon as a float array: above 0; infinity means no privacy."""
     array = numbers("epsilon", value)
     return require("epsilon", array, array > 0, "above 0 (infinity for no privacy)")
 
 
 def fraction(name: str, value: Any, below: float = 1.0) -> Floats:
-    """Strictly between 0 and 1, or 0 and another limit."""
+    """Return numbers strictly between 0 and `below` as a float array.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: A number or an array of numbers.
+        below: The upper limit.
+    """
     array = numbers(name, value)
     return require(name, array, (array > 0) & (array < below), f"strictly between 0 and {below:g}")
 
 
 def inside(name: str, value: Any, low: Any, high: Any) -> Floats:
-    """In a closed interval.
+    """Return numbers of a closed interval as a float array.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: A number or an array of numbers.
+        low: The lower end, a number or an array.
+        high: The upper end, a number or an array.
 
     >>> inside("mean", 1.5, 0, 1)
     Traceback (most recent call last):
@@ -72,7 +92,7 @@ def inside(name: str, value: Any, low: Any, high: Any) -> Floats:
 
 
 def arm_means(value: Any) -> Floats:
-    """The means of two arms or more, in the last axis, each in [0, 1]."""
+    """Return the means of two or more arms (in the last axis), each in [0, 1], as a float array."""
     array = inside("means", value, 0, 1)
     if array.ndim == 0 or array.shape[-1] < 2:
         raise ArgumentError(f"means must be a list of the means of two arms or more, got {value!r}")
@@ -80,14 +100,30 @@ def arm_means(value: Any) -> Floats:
 
 
 def whole(name: str, value: Any, at_least: int = 1) -> Floats:
-    """Whole numbers, also when written as floats such as 5e7."""
+    """Return whole numbers, also when written as floats such as 5e7, as a float array.
+
+    Args:
+        name: The argument's name, for the error message.
+        value: A number or an array of numbers.
+        at_least: The smallest allowed value.
+    """
     array = numbers(name, value)
     fits = (array >= at_least) & np.isfinite(array) & (array == np.floor(array))
     return require(name, array, fits, f"a whole number of at least {at_least}")
 
 
 def require(name: str, array: Floats, good: Any, what: str) -> Floats:
-    """The array, if all is good; the error shows the first value that is not."""
+    """Return `array` if a condition holds everywhere.
+
+    Args:
+        name: The argument's name, for the error message.
+        array: The values.
+        good: The condition for each value, of a shape that broadcasts with `array`.
+        what: The allowed values, for the error message.
+
+    Raises:
+        ArgumentError: If the condition fails; the message has the first such value.
+    """
     fits = np.broadcast_to(good, np.broadcast_shapes(np.shape(good), array.shape))
     if not fits.all():
         wrong = float(np.broadcast_to(array, fits.shape)[~fits][0])
@@ -96,7 +132,7 @@ def require(name: str, array: Floats, good: Any, what: str) -> Floats:
 
 
 def vectorised(formula: Callable[Arguments, Any]) -> Callable[Arguments, Any]:
-    """A function whose result is a plain float where all its arguments were plain numbers."""
+    """Decorate a formula to return a plain float where all its arguments are plain numbers."""
 
     @wraps(formula)
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Any:
@@ -106,5 +142,5 @@ def vectorised(formula: Callable[Arguments, Any]) -> Callable[Arguments, Any]:
 
 
 def plain(value: Any) -> Any:
-    """An array, or the one number in it if it has no axis."""
+    """Return an array, or its only number if it has no axis."""
     return np.asarray(value).item() if np.ndim(value) == 0 else value

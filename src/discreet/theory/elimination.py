@@ -1,6 +1,6 @@
-"""DP Successive Elimination in numbers: its epochs, how many pulls they need, and its proved bounds.
+"""Schedule and proved bounds of DP Successive Elimination (DP-SE, Sajed and Sheffet's Algorithm 3).
 
-Rewards lie in [0, 1]. `beta` is the probability of failure, over all epochs.
+Rewards lie in [0, 1]. `beta` is the probability of failure over all epochs.
 """
 
 from __future__ import annotations
@@ -17,12 +17,18 @@ from discreet.core.errors import ArgumentError
 from discreet.theory.domain import Floats, arm_means, fraction, positive, privacy, require, vectorised, whole
 
 MOST_EPOCHS, MOST_PULLS = 500, 2.0**62
-"""Beyond these a target gap of 2^-e, and a number of pulls, are of no use."""
+"""Limits on the epochs and pulls of a plan: smaller gaps and longer plans are refused."""
 
 
 @vectorised
 def dp_se_epoch_length(epoch: ArrayLike, viable: ArrayLike, epsilon: ArrayLike, beta: ArrayLike) -> Any:
-    """R_e of Algorithm 3, line 8: the rounds of epoch e are its ceiling.
+    """Return R_e of Algorithm 3, line 8; epoch e has ceil(R_e) rounds.
+
+    Args:
+        epoch: The epoch e = 1, 2, ...
+        viable: The number of arms that are still viable.
+        epsilon: The privacy parameter; infinity for no privacy.
+        beta: The probability of failure.
 
     >>> math.ceil(dp_se_epoch_length(1, 5, 0.1, 1 / 5e7)), math.ceil(dp_se_epoch_length(1, 5, 1.0, 1 / 5e7))
     (3317, 2743)
@@ -35,7 +41,15 @@ def dp_se_epoch_length(epoch: ArrayLike, viable: ArrayLike, epsilon: ArrayLike, 
 
 @vectorised
 def dp_se_threshold(epoch: ArrayLike, viable: ArrayLike, epsilon: ArrayLike, beta: ArrayLike) -> Any:
-    """2 h_e + 2 c_e of Algorithm 3, line 20: an arm goes if its noisy mean lies farther behind the best one.
+    """Return 2 h_e + 2 c_e of Algorithm 3, line 20.
+
+    An arm is eliminated if its noisy mean is farther than this behind the best one.
+
+    Args:
+        epoch: The epoch e = 1, 2, ...
+        viable: The number of arms that are still viable.
+        epsilon: The privacy parameter; infinity for no privacy.
+        beta: The probability of failure.
 
     >>> round(dp_se_threshold(1, 5, 0.1, 1 / 5e7), 4)
     0.2386
@@ -48,7 +62,9 @@ def dp_se_threshold(epoch: ArrayLike, viable: ArrayLike, epsilon: ArrayLike, bet
 
 @vectorised
 def dp_se_last_epoch(gap: ArrayLike) -> Any:
-    """The first epoch e with 2^-e <= gap: with probability 1 - beta no arm with this gap is viable after it.
+    """Return the first epoch e with 2^-e <= gap.
+
+    With probability 1 - beta no arm with this gap is viable after it.
 
     >>> dp_se_last_epoch([1.0, 0.5, 0.26, 0.25, 0.05])
     array([1, 1, 2, 2, 5])
@@ -59,9 +75,16 @@ def dp_se_last_epoch(gap: ArrayLike) -> Any:
 
 @vectorised
 def dp_se_pulls(gap: ArrayLike, arms: ArrayLike, epsilon: ArrayLike, beta: ArrayLike) -> Any:
-    """The most pulls of an arm with this gap, with probability 1 - beta: the epochs up to its last one, added up.
+    """Return the most pulls of an arm with this gap, with probability 1 - beta.
 
-    An epoch is longest while all arms are viable, so that is the worst case. This is what Lemma 4.2 bounds.
+    This is the total length of the epochs up to its last one, with all arms viable (the worst case). Lemma 4.2 bounds
+    this number.
+
+    Args:
+        gap: The difference between the best mean and the arm's, in (0, 1].
+        arms: The number of arms, at least 2.
+        epsilon: The privacy parameter; infinity for no privacy.
+        beta: The probability of failure.
 
     >>> dp_se_pulls(0.05, 4, 0.5, 0.05)
     415438.0
@@ -77,10 +100,16 @@ def dp_se_pulls(gap: ArrayLike, arms: ArrayLike, epsilon: ArrayLike, beta: Array
 
 @vectorised
 def dp_se_pull_bound(gap: ArrayLike, arms: ArrayLike, epsilon: ArrayLike, beta: ArrayLike) -> Any:
-    """log(K log(2/gap)/beta) (1024/gap^2 + 96/(epsilon gap)): the printed bound on an arm's pulls (Lemma 4.2).
+    """Return log(K log(2/gap)/beta) (1024/gap^2 + 96/(epsilon gap)), Lemma 4.2's bound on an arm's pulls.
 
-    It holds with probability 1 - beta. Its proof says that each epoch is at most half as long as the next, which can
-    fail by a little; the bound has room for that up to beta = 0.97. (At beta = 0.98 it fails; above 0.9 it is refused.)
+    It holds with probability 1 - beta. The printed proof says that each epoch is at most half as long as the next,
+    which can fail by a little; the constants absorb that up to beta = 0.97. (At beta = 0.98 the bound fails.)
+
+    Args:
+        gap: The difference between the best mean and the arm's, in (0, 1].
+        arms: The number of arms, at least 2.
+        epsilon: The privacy parameter; infinity for no privacy.
+        beta: The probability of failure, at most 0.9.
 
     >>> round(dp_se_pull_bound(0.05, 4, 0.5, 0.05))
     2351378
@@ -92,9 +121,14 @@ def dp_se_pull_bound(gap: ArrayLike, arms: ArrayLike, epsilon: ArrayLike, beta: 
 
 @vectorised
 def dp_se_regret_bound(means: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike) -> Any:
-    """Theorem 4.3 with its constants: expected regret of DP-SE on these arms (in the last axis), with beta = 1/T.
+    """Return the bound of Theorem 4.3, with its constants, on the expected regret of DP-SE with beta = 1/T.
 
     With probability 1 - 1/T each worse arm costs its gap times at most min(T, its pull bound); else at most T.
+
+    Args:
+        means: The arms' means, in the last axis.
+        horizon: The number of pulls T.
+        epsilon: The privacy parameter; infinity for no privacy.
 
     >>> round(dp_se_regret_bound([0.75, 0.625, 0.5, 0.375, 0.25], 5e7, 0.25))
     374145
@@ -104,9 +138,14 @@ def dp_se_regret_bound(means: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike)
 
 @vectorised
 def dp_se_sure_regret(means: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike) -> Any:
-    """What DP-SE guarantees on these arms (in the last axis) with beta = 1/T: expected regret, by its own schedule.
+    """Return the expected regret that DP-SE's own schedule guarantees with beta = 1/T.
 
-    As `dp_se_regret_bound`, with the worst case of the epochs, `dp_se_pulls`, in place of Lemma 4.2's bound on it.
+    It is `dp_se_regret_bound` with the worst case of the epochs, `dp_se_pulls`, in place of Lemma 4.2's bound.
+
+    Args:
+        means: The arms' means, in the last axis.
+        horizon: The number of pulls T.
+        epsilon: The privacy parameter; infinity for no privacy.
 
     >>> round(dp_se_sure_regret([0.75, 0.625, 0.5, 0.375, 0.25], 5e7, 0.25))
     18232
@@ -116,11 +155,18 @@ def dp_se_sure_regret(means: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike) 
 
 @vectorised
 def dp_se_minimax_bound(arms: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike) -> Any:
-    """Theorem 4.4 with its constants: expected regret of DP-SE on any arms, O(sqrt(T K log T) + K log T/epsilon).
+    """Return the bound of Theorem 4.4, with its constants, on the expected regret of DP-SE on any arms.
+
+    It is O(sqrt(T K log T) + K log T/epsilon).
 
     The proof's gap D* is where gap T/K equals gap times the pull bound, with the logarithm at its largest,
     L = log(K T log(2T)), for gaps of at least 1/T: (T/K) D^2 = L (1024 + 96 D/epsilon). Arms with smaller gaps cost
     D* T at most, those with larger ones (K - 1) D* T/K; failure and gaps below 1/T cost 1 each.
+
+    Args:
+        arms: The number of arms K, at least 2.
+        horizon: The number of pulls T.
+        epsilon: The privacy parameter; infinity for no privacy.
 
     >>> round(dp_se_minimax_bound(5, 5e9, 0.25))
     47439017
@@ -134,9 +180,20 @@ def dp_se_minimax_bound(arms: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EliminationPlan:
-    """What DP-SE needs to tell arms apart whose means differ by `gap` or more; arrays have an entry for each epoch.
+    """The epochs that DP-SE needs in the worst case to find the best arm, if it leads by `gap` or more.
 
-    In the worst case all arms stay until the last epoch. With probability 1 - beta one arm is left after it, the best.
+    In the worst case all arms stay viable until the last epoch. With probability 1 - beta the best arm alone is left
+    after it. Arrays have one entry per epoch.
+
+    Args:
+        arms: The number of arms.
+        epsilon: The privacy parameter.
+        gap: The smallest gap to resolve.
+        beta: The probability of failure.
+        target_gaps: The gap that each epoch resolves, 2^-e.
+        pulls_per_arm: ceil(R_e) while all arms are viable.
+        thresholds: The distance to the best noisy mean at which an arm is eliminated.
+        by_privacy: True where an epoch's length is set by the noise and not by sampling.
     """
 
     arms: int
@@ -144,32 +201,28 @@ class EliminationPlan:
     gap: float
     beta: float
     target_gaps: Floats
-    """The gap that each epoch resolves, 2^-e."""
     pulls_per_arm: NDArray[np.int64]
-    """ceil(R_e) while all arms are viable."""
     thresholds: Floats
-    """How far behind the best noisy mean an arm may lie."""
     by_privacy: NDArray[np.bool_]
-    """Whether an epoch's length is set by the noise, and not by sampling."""
 
     @property
     def epochs(self) -> int:
-        """How many epochs it takes."""
+        """Number of epochs."""
         return len(self.pulls_per_arm)
 
     @property
     def pulls(self) -> NDArray[np.int64]:
-        """Pulls of all arms, by epoch."""
+        """Pulls of all arms together, by epoch."""
         return self.pulls_per_arm * self.arms
 
     @property
     def total(self) -> int:
-        """All pulls of all arms: when this many can be afforded, every gap of `gap` or more is resolved."""
+        """Pulls of all arms in all epochs."""
         return int(self.pulls.sum())
 
     @property
     def price_of_privacy(self) -> int:
-        """How many of all pulls are due to privacy: none without it."""
+        """Number of pulls that the same plan would save without privacy."""
         lengths = dp_se_epoch_length(np.arange(1, self.epochs + 1), self.arms, math.inf, self.beta)
         return self.total - int(np.ceil(lengths).sum()) * self.arms
 
@@ -181,7 +234,16 @@ class EliminationPlan:
 
 
 def plan_elimination(arms: int, epsilon: float, gap: float, beta: float) -> EliminationPlan:
-    """The epochs of DP-SE up to the one that resolves `gap`, and their worst-case pulls.
+    """Return the epochs of DP-SE up to the one that resolves `gap`, with their worst-case pulls.
+
+    Args:
+        arms: The number of arms, at least 2.
+        epsilon: The privacy parameter; infinity for no privacy.
+        gap: The smallest gap to resolve, in (0, 1].
+        beta: The probability of failure.
+
+    Raises:
+        ArgumentError: If an argument is an array, or the plan needs 2^62 pulls or more.
 
     >>> plan = plan_elimination(arms=4, epsilon=0.5, gap=0.05, beta=0.05)
     >>> print(plan)
@@ -210,7 +272,13 @@ def plan_elimination(arms: int, epsilon: float, gap: float, beta: float) -> Elim
 
 @vectorised
 def resolvable_gap(pulls: ArrayLike, arms: ArrayLike, epsilon: ArrayLike, beta: ArrayLike) -> Any:
-    """The smallest gap that DP-SE resolves for sure in so many pulls of all arms; infinite if not even a gap of 1/2.
+    """Return the smallest gap that DP-SE is guaranteed to resolve; infinity if it cannot resolve 1/2.
+
+    Args:
+        pulls: The number of pulls of all arms together.
+        arms: The number of arms, at least 2.
+        epsilon: The privacy parameter; infinity for no privacy.
+        beta: The probability of failure.
 
     >>> resolvable_gap([1_661_751, 1_661_752], arms=4, epsilon=0.5, beta=0.05)
     array([0.0625 , 0.03125])
@@ -228,7 +296,14 @@ def resolvable_gap(pulls: ArrayLike, arms: ArrayLike, epsilon: ArrayLike, beta: 
 
 
 def expected_regret(pulls: Callable[..., Any], means: Any, horizon: Any, epsilon: Any) -> Any:
-    """The expected regret where arms have at most so many pulls with probability 1 - 1/T, by their gaps."""
+    """Return a bound on expected regret from a bound on each arm's pulls that holds with probability 1 - 1/T.
+
+    Args:
+        pulls: The bound, as a function of (gap, arms, epsilon, beta).
+        means: The arms' means, in the last axis.
+        horizon: The number of pulls T.
+        epsilon: The privacy parameter; infinity for no privacy.
+    """
     means, horizon, epsilon = arm_means(means), whole("horizon", horizon, 2)[..., None], privacy(epsilon)[..., None]
     gaps = means.max(axis=-1, keepdims=True) - means
     most = np.minimum(horizon, pulls(np.where(gaps > 0, gaps, 1.0), means.shape[-1], epsilon, 1 / horizon))
@@ -241,5 +316,5 @@ def _gap(gap: Any) -> Floats:
 
 
 def _log(factor: int, epoch: Any, viable: Any, beta: Any) -> Any:
-    """ln(factor |S| e^2/beta), also for a beta so small that the quotient would overflow."""
+    """Return ln(factor |S| e^2/beta), also for a beta so small that the quotient would overflow."""
     return np.log(factor * whole("viable", viable) * epoch**2) - np.log(fraction("beta", beta))

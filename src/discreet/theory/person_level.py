@@ -1,6 +1,6 @@
-"""Privacy for a person who takes part in every epoch: how epsilon is shared out, and a schedule for it.
+"""Person-level privacy: the share of epsilon that each epoch may spend, and a schedule for it.
 
-The proofs are in docs/proofs/person-level.md.
+A person may take part in every epoch. The proofs are in docs/proofs/person-level.md.
 """
 
 from __future__ import annotations
@@ -13,16 +13,21 @@ from typing import ClassVar
 from discreet.theory.sharp_elimination import SharpSchedule
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
-"""What an epoch spends of the epsilon that is left: of `dp-se-person`, and of `dp-se-sharp-person`."""
+"""Shares of the remaining epsilon that an epoch of `dp-se-person` and of `dp-se-sharp-person` spends."""
 PERSON_GROWTH = 4.0
-_LAST = 4000  # beyond it nothing is left that a float can hold, nor is there anybody who plays so many epochs
+_LAST = 4000  # later epochs' shares are below the smallest float
 
 
 def epoch_epsilon(epsilon: float, epoch: int, share: Fraction = HALF) -> float:
-    """What epoch e = 1, 2, ... costs one of its rewards, if every epoch spends this share of what is left.
+    """Return the epsilon of one epoch if every epoch spends the same share of the remaining epsilon.
 
     It is epsilon share (1 - share)^(e - 1), rounded down to a float. So the first m epochs together cost at most
     epsilon (1 - (1 - share)^m), which is less than epsilon for every m.
+
+    Args:
+        epsilon: The total privacy parameter of a person.
+        epoch: The epoch e = 1, 2, ...
+        share: The share of the remaining epsilon that an epoch spends.
 
     >>> [epoch_epsilon(1.0, epoch) for epoch in (1, 2, 3, 4)]
     [0.5, 0.25, 0.125, 0.0625]
@@ -38,9 +43,16 @@ def epoch_epsilon(epsilon: float, epoch: int, share: Fraction = HALF) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PersonSchedule(SharpSchedule):
-    """The schedule of elimination with sharp constants, where every epoch spends a third of what is left of epsilon.
+    """Schedule of elimination with sharp constants where every epoch spends a third of the remaining epsilon.
 
-    A test looks at the last epoch alone, in which a person has one reward; so epochs grow faster.
+    A test uses the last epoch alone, in which a person has one reward; therefore epochs grow faster.
+
+    Args:
+        arms: The number of arms.
+        epsilon: The privacy parameter of a person over all epochs.
+        beta: The probability of failure.
+        growth: The factor by which an arm's pulls grow from epoch to epoch.
+        window: The number of released totals in a test.
 
     >>> schedule = PersonSchedule(arms=4, epsilon=0.5, beta=0.05)
     >>> [schedule.pulls_by(epoch) for epoch in (1, 2, 3)]
@@ -51,8 +63,8 @@ class PersonSchedule(SharpSchedule):
 
     growth: float = PERSON_GROWTH
     window: int = 1
-    patience: ClassVar[int] = 8  # the first epoch pays with the largest part of epsilon: it should decide something
+    first_factor: ClassVar[int] = 8  # the first epoch spends the largest part of epsilon: it should decide something
 
     def epoch_epsilon(self, epoch: int) -> float:
-        """A third of what is left of epsilon."""
+        """Return the epsilon of one epoch: a third of what remains."""
         return epoch_epsilon(self.epsilon, epoch, THIRD)

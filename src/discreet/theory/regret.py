@@ -1,4 +1,4 @@
-"""How little regret any bandit can have, private or not."""
+"""Lower bounds on the regret of every policy, private or not."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ from discreet.theory.domain import arm_means, positive, privacy, require, vector
 
 @vectorised
 def regret_lower_bound(means: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike = math.inf) -> Any:
-    """The sum over worse arms of gap / d_epsilon(mean, best mean), times ln T (Azize et al. 2025), for Bernoulli arms.
+    """Return the sum over worse arms of gap / d_epsilon(mean, best mean), times ln T, for Bernoulli arms.
 
-    It bounds the regret of every policy that is consistent and epsilon-private, relative to ln T as T grows; at a
-    finite T a policy may lie below it. Without epsilon it is the bound of Lai and Robbins. Arms are in the last axis.
+    It bounds the regret of every policy that is consistent and epsilon-private, relative to ln T as T grows (Azize et
+    al. 2025); at a finite T a policy may lie below it.
+
+    Args:
+        means: The arms' means, in the last axis.
+        horizon: The number of pulls T.
+        epsilon: The privacy parameter. Infinity yields the bound of Lai and Robbins.
 
     >>> round(regret_lower_bound([0.75, 0.625, 0.5, 0.375, 0.25], 5e7, 0.25))
     317
@@ -33,7 +38,11 @@ def regret_lower_bound(means: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike 
 
 @vectorised
 def lai_robbins_bound(means: ArrayLike, horizon: ArrayLike) -> Any:
-    """The sum over worse arms of gap / kl(mean, best mean), times ln T (Lai and Robbins 1985), without privacy.
+    """Return the sum over worse arms of gap / kl(mean, best mean), times ln T (Lai and Robbins 1985).
+
+    Args:
+        means: The arms' means, in the last axis.
+        horizon: The number of pulls T.
 
     >>> round(lai_robbins_bound([0.75, 0.625, 0.5, 0.375, 0.25], 5e7))
     126
@@ -43,10 +52,15 @@ def lai_robbins_bound(means: ArrayLike, horizon: ArrayLike) -> Any:
 
 @vectorised
 def private_regret_order(arms: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike) -> Any:
-    """K ln T/epsilon: the order of the regret that privacy adds (Shariff and Sheffet 2018).
+    """Return K ln T/epsilon, the order of the regret that privacy adds (Shariff and Sheffet 2018).
 
-    Their theorem has a constant in front that it does not name; here it is 1, so this is a scale and not a bound.
+    Their theorem does not name its constant factor. Here it is 1, so this is a scale and not a bound;
     `regret_lower_bound` has its constants.
+
+    Args:
+        arms: The number of arms K, at least 2.
+        horizon: The number of pulls T.
+        epsilon: The privacy parameter; infinity for no privacy.
 
     >>> round(private_regret_order(5, 5e7, 0.25))
     355
@@ -56,9 +70,17 @@ def private_regret_order(arms: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike
 
 @vectorised
 def minimax_lower_bound(arms: ArrayLike, horizon: ArrayLike, epsilon: ArrayLike = math.inf) -> Any:
-    """max(sqrt(T (K - 1))/27, (K - 1)/(22 epsilon)): every private policy has it on some arms (Azize, Theorem 4.15).
+    """Return max(sqrt(T (K - 1))/27, (K - 1)/(22 epsilon)).
 
-    It says nothing where it would be more than T, and is refused there.
+    Every epsilon-private policy has at least this regret on some arms (Azize, thesis, Theorem 4.15).
+
+    Args:
+        arms: The number of arms K, at least 2.
+        horizon: The number of pulls T.
+        epsilon: The privacy parameter; infinity for no privacy.
+
+    Raises:
+        ArgumentError: If the bound would exceed the horizon, where the theorem does not hold.
 
     >>> round(minimax_lower_bound(5, 5e7, 0.25)), round(minimax_lower_bound(20, 1e4, 0.001))
     (524, 864)

@@ -1,4 +1,4 @@
-"""How many samples a stopping rule needs to know a mean within a factor 1 +- alpha: at least, at most, and about.
+"""Bounds on the number of samples that a stopping rule needs to estimate a mean within a factor 1 +- alpha.
 
 Samples lie in [low, high], by default [0, 1], and have the mean `mean`. The paper's range is [-R, R]; any other enters
 its formulas as R = (high - low)/2, as it does in the rules: concentration and sensitivity depend on the width alone.
@@ -18,12 +18,18 @@ from discreet.theory.domain import Floats, fraction, inside, numbers, plain, pri
 
 LAST_POWER = 53
 MOST_SAMPLES = 2.0**LAST_POWER
-"""What is as much as this counts as never."""
+"""From here on a number of samples is reported as infinite."""
 RULES = ("nas", "dp-nas", "dp-exp-nas")
 
 
 class UpperBoundParts(NamedTuple):
-    """The three terms of Theorem 3.3: sampling, the tests' noise, and the released mean's noise."""
+    """The three terms of Theorem 3.3.
+
+    Attributes:
+        t0: Samples due to sampling.
+        t1: Samples due to the tests' noise.
+        t2: Samples due to the released mean's noise.
+    """
 
     t0: Any
     t1: Any
@@ -33,12 +39,20 @@ class UpperBoundParts(NamedTuple):
 def stopping_upper_bound_parts(
     mean: ArrayLike, alpha: ArrayLike, beta: ArrayLike, epsilon: ArrayLike, *, low: float = 0.0, high: float = 1.0
 ) -> UpperBoundParts:
-    """t0, t1 and t2 of Sajed and Sheffet's Theorem 3.3, for beta up to 0.08.
+    """Return t0, t1 and t2 of Sajed and Sheffet's Theorem 3.3.
 
     t0 = R^2 log(L/beta)/(alpha mu)^2, t1 = R log(L/beta)/(epsilon |mu|) and t2 = R log(1/beta)/(epsilon alpha |mu|),
     with L = log(R/(alpha |mu|)). As printed the terms shrink to nothing, and beyond, where R/(alpha |mu|) comes near
     1, and there the theorem fails: with mu = R, alpha = 0.95, beta = 0.05 and a large epsilon it allows 56 samples,
     and no test before the 128th can succeed. Here L is at least 1, and the bound holds.
+
+    Args:
+        mean: The samples' mean mu, not 0.
+        alpha: The relative error, in (0, 1).
+        beta: The probability of failure, at most 0.08.
+        epsilon: The privacy parameter; infinity for no privacy.
+        low: The smallest possible sample.
+        high: The largest possible sample.
 
     >>> [round(part) for part in stopping_upper_bound_parts(0.1, 0.1, 0.05, 1.0, low=-1, high=1)]
     [45229, 45, 300]
@@ -57,10 +71,18 @@ def stopping_upper_bound_parts(
 def stopping_upper_bound(
     mean: ArrayLike, alpha: ArrayLike, beta: ArrayLike, epsilon: ArrayLike, *, low: float = 0.0, high: float = 1.0
 ) -> Any:
-    """t_U = 2000 (t0 + t1 + t2): DP exponential NAS halts by then with probability 1 - beta.
+    """Return t_U = 2000 (t0 + t1 + t2), by which DP exponential NAS halts with probability 1 - beta.
 
-    Sajed and Sheffet, Theorem 3.3, corrected as `stopping_upper_bound_parts` says. The constant is far from tight;
-    `sure_samples` says what the rule's own thresholds guarantee.
+    Sajed and Sheffet, Theorem 3.3, with the correction of `stopping_upper_bound_parts`. The constant is far from tight;
+    `sure_samples` has the guarantee of the rule's own thresholds.
+
+    Args:
+        mean: The samples' mean mu, not 0.
+        alpha: The relative error, in (0, 1).
+        beta: The probability of failure, at most 0.08.
+        epsilon: The privacy parameter; infinity for no privacy.
+        low: The smallest possible sample.
+        high: The largest possible sample.
 
     >>> round(stopping_upper_bound(0.1, 0.1, 0.05, 1.0, low=-1, high=1))
     91147843
@@ -79,11 +101,18 @@ def nonprivate_stopping_lower_bound(
     high: float = 1.0,
     variance: ArrayLike | None = None,
 ) -> Any:
-    """max(sigma^2, R alpha |mu|)/(alpha mu)^2 log(1/beta): the order of what every rule needs (Dagum et al. 2000).
+    """Return max(sigma^2, R alpha |mu|)/(alpha mu)^2 log(1/beta), the order that every rule needs.
 
-    Their theorem has a universal constant in front, which it does not name; here it is 1, so this is a scale and not
-    a bound. `two_point_lower_bound` has its constants. The variance is by default that of the law on the values `low`
-    and `high` alone.
+    The theorem (Dagum et al. 2000) does not name its constant factor. Here it is 1, so this is a scale and not a
+    bound; `two_point_lower_bound` has its constants.
+
+    Args:
+        mean: The samples' mean mu, not 0.
+        alpha: The relative error, in (0, 1).
+        beta: The probability of failure, in (0, 1).
+        low: The smallest possible sample.
+        high: The largest possible sample.
+        variance: The samples' variance. By default that of the distribution on the values `low` and `high` alone.
 
     >>> round(nonprivate_stopping_lower_bound(0.1, 0.1, 0.05, low=-1, high=1))
     29658
@@ -103,10 +132,18 @@ def nonprivate_stopping_lower_bound(
 def private_stopping_lower_bound(
     mean: ArrayLike, alpha: ArrayLike, beta: ArrayLike, epsilon: ArrayLike, *, low: float = 0.0, high: float = 1.0
 ) -> Any:
-    """R log(1/beta)/(12 alpha |mu| epsilon): private rules take more on some law (Sajed and Sheffet, Theorem 3.4).
+    """Return R log(1/beta)/(12 alpha |mu| epsilon), Sajed and Sheffet's Theorem 3.4.
 
-    For beta < 1/4 every epsilon-private (alpha, beta)-rule takes more samples than this with probability above 1/4,
-    on some law of this mean: however few samples it would need without privacy.
+    Every epsilon-private (alpha, beta)-rule takes more samples than this with probability above 1/4 on some
+    distribution of this mean, however few samples it would need without privacy.
+
+    Args:
+        mean: The samples' mean mu, not 0.
+        alpha: The relative error, in (0, 1).
+        beta: The probability of failure, below 1/4.
+        epsilon: The privacy parameter; infinity for no privacy.
+        low: The smallest possible sample.
+        high: The largest possible sample.
 
     >>> round(private_stopping_lower_bound(0.1, 0.1, 0.05, 1.0, low=-1, high=1), 1)
     25.0
@@ -130,9 +167,18 @@ def stopping_lower_bound(
     high: float = 1.0,
     variance: ArrayLike | None = None,
 ) -> Any:
-    """The order of what every private rule needs (Sajed and Sheffet, Corollary 3.6).
+    """Return the order of the samples that every private rule needs (Sajed and Sheffet, Corollary 3.6).
 
     It is the sum of `nonprivate_stopping_lower_bound`, which is an order, and `private_stopping_lower_bound`.
+
+    Args:
+        mean: The samples' mean mu, not 0.
+        alpha: The relative error, in (0, 1).
+        beta: The probability of failure, below 1/4.
+        epsilon: The privacy parameter; infinity for no privacy.
+        low: The smallest possible sample.
+        high: The largest possible sample.
+        variance: The samples' variance. By default that of the distribution on the values `low` and `high` alone.
 
     >>> round(stopping_lower_bound(0.1, 0.1, 0.05, 1.0, low=-1, high=1))
     29683
@@ -153,14 +199,22 @@ def two_point_lower_bound(
     low: float = 0.0,
     high: float = 1.0,
 ) -> Any:
-    """The least expected number of samples, with its constants, when samples are `low` or `high` and nothing between.
+    """Return the least expected number of samples, with its constants, when every sample is `low` or `high`.
 
-    It holds for every epsilon-private rule (for every rule, at epsilon = infinity) that keeps its promise on all laws
-    on these two values, when the samples are such a law of this mean. Samples that vary less may take fewer. The
-    argument is a change of measure: samples of mean mu' with (1 + alpha)|mu'| < (1 - alpha)|mu|, or the other way
-    round, must lead to another answer, and with x and y as the probabilities of `high` under both, no private rule
-    tells them apart faster than d_epsilon(x, y) a sample. So it is kl(beta, 1 - beta) over the nearest d_epsilon
-    (docs/theory.md has the proof).
+    It holds for every epsilon-private rule (for every rule, at epsilon = infinity) that is correct on all
+    distributions on these two values. Samples that vary less may take fewer. The argument is a change of measure:
+    samples of mean mu' with (1 + alpha)|mu'| < (1 - alpha)|mu|, or the other way round, must lead to another answer.
+    With x and y as the probabilities of `high` under both means, no private rule distinguishes them faster than
+    d_epsilon(x, y) a sample. The bound is kl(beta, 1 - beta) over the smallest such d_epsilon (docs/theory.md has the
+    proof).
+
+    Args:
+        mean: The samples' mean mu, strictly between `low` and `high`, not 0.
+        alpha: The relative error, in (0, 1).
+        beta: The probability of failure, below 1/2.
+        epsilon: The privacy parameter; infinity for no privacy.
+        low: The smallest possible sample.
+        high: The largest possible sample.
 
     >>> round(two_point_lower_bound(0.1, 0.1, 0.05)), round(two_point_lower_bound(0.1, 0.1, 0.05, 0.01))
     (1282, 14883)
@@ -189,12 +243,24 @@ def sure_samples(
     low: float = 0.0,
     high: float = 1.0,
 ) -> Any:
-    """By how many samples a rule has halted with probability 1 - beta, whatever the law: its own thresholds, no slack.
+    """Return the samples by which a rule has halted with probability 1 - beta, for every distribution.
 
-    In the event that carries the rule's promise |mean_t| >= |mu| - h_t, and the noises stay below their tail bounds,
-    at all tests; so a test succeeds for sure once |mu| >= h_t (2 + 1/alpha) + (c_t + those bounds)/t. `rule` is
-    "nas", "dp-nas" or "dp-exp-nas". Rounding is left out: the objects allow for half a grid step a sample, which is
-    nothing unless |mu| comes near (1 + 1/alpha) 2^-21 of the range.
+    This follows from the rule's own thresholds. With probability 1 - beta, at all tests |mean_t| >= |mu| - h_t and the
+    noises stay below their tail bounds; so a test succeeds once |mu| >= h_t (2 + 1/alpha) + (c_t + those bounds)/t.
+    Rounding is left out: the rules allow for half a grid step a sample, which is negligible unless |mu| comes near
+    (1 + 1/alpha) 2^-21 of the range.
+
+    Args:
+        rule: "nas", "dp-nas" or "dp-exp-nas".
+        mean: The samples' mean mu, not 0.
+        alpha: The relative error, in (0, 1).
+        beta: The probability of failure, in (0, 1).
+        epsilon: The privacy parameter; infinity for no privacy.
+        low: The smallest possible sample.
+        high: The largest possible sample.
+
+    Returns:
+        The number of samples; infinity from 2^53 on.
 
     >>> [round(sure_samples(rule, 0.1, 0.1, 0.05, 1.0)) for rule in RULES]
     [207875, 229094, 131072]
@@ -213,9 +279,21 @@ def typical_samples(
     low: float = 0.0,
     high: float = 1.0,
 ) -> Any:
-    """When a rule halts if its samples behave as their mean and its noise is 0: about what a run takes.
+    """Return the samples at which a rule halts if every sample equals the mean and the noise is 0.
 
-    `rule` is "nas", "dp-nas" or "dp-exp-nas".
+    This is a good guess at the length of a run.
+
+    Args:
+        rule: "nas", "dp-nas" or "dp-exp-nas".
+        mean: The samples' mean mu, not 0.
+        alpha: The relative error, in (0, 1).
+        beta: The probability of failure, in (0, 1).
+        epsilon: The privacy parameter; infinity for no privacy.
+        low: The smallest possible sample.
+        high: The largest possible sample.
+
+    Returns:
+        The number of samples; infinity from 2^53 on.
 
     >>> [round(typical_samples(rule, 0.1, 0.1, 0.05, 1.0)) for rule in RULES]
     [172409, 187573, 131072]
@@ -224,7 +302,7 @@ def typical_samples(
 
 
 def _first_sure(rule: str, mean: Any, alpha: Any, beta: Any, epsilon: Any, *, radius: float, spared: float) -> Floats:
-    """The first test t at which |mu| t covers the threshold and `spared` times what can go wrong."""
+    """Return the first test t at which |mu| t covers the threshold and `spared` times the deviations."""
     if rule not in RULES:
         raise ArgumentError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
     mu, alpha, beta = _problem(mean, alpha, beta)
@@ -232,16 +310,16 @@ def _first_sure(rule: str, mean: Any, alpha: Any, beta: Any, epsilon: Any, *, ra
     once = math.log(4) - np.log(beta)
 
     def needed(t: Floats) -> Floats:
-        """What |sum| must be at t, in terms of its expectation."""
-        number = np.log2(t) if rule == "dp-exp-nas" else t
-        inside = 4 * t**2 if rule == "nas" else 16 * number**2
+        """Return the |mu| t from which on test t succeeds."""
+        index = np.log2(t) if rule == "dp-exp-nas" else t
+        inside = 4 * t**2 if rule == "nas" else 16 * index**2
         total = t * radius * np.sqrt(2 / t * (np.log(inside) - np.log(beta))) * (1 + spared + 1 / alpha)
         if rule != "nas":
-            tests = 12 * radius / epsilon * (once + np.log(8 * number**2) - np.log(beta))
+            tests = 12 * radius / epsilon * (once + np.log(8 * index**2) - np.log(beta))
             total = total + (1 + spared) * tests + 4 * radius / epsilon / alpha * once
         return np.asarray(total)
 
-    # needed(t)/t falls, so what is enough stays enough: bisect, over powers of 2 for the exponential rule.
+    # needed(t)/t falls, so bisection finds the first t: over powers of 2 for the exponential rule.
     low, high = np.zeros(mu.shape), np.full(mu.shape, float(LAST_POWER) if rule == "dp-exp-nas" else MOST_SAMPLES)
     while (high - low > 1).any():
         middle = np.floor((low + high) / 2)
@@ -253,14 +331,14 @@ def _first_sure(rule: str, mean: Any, alpha: Any, beta: Any, epsilon: Any, *, ra
 
 
 def _problem(mean: Any, alpha: Any, beta: Any) -> tuple[Floats, Floats, Floats]:
-    """|mu|, alpha and beta."""
+    """Return |mu|, alpha and beta, checked."""
     mu = np.abs(numbers("mean", mean))
     require("mean", mu, (mu > 0) & np.isfinite(mu), "finite and not 0")
     return mu, fraction("alpha", alpha), fraction("beta", beta)
 
 
 def _half_width(low: float, high: float) -> float:
-    """R of the formulas."""
+    """Return R of the formulas."""
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ArgumentError(f"low must be below high, both finite, got low={low!r} and high={high!r}")
     return (high - low) / 2

@@ -1,8 +1,8 @@
-// The browser's client in node, against a small service that fails on command: node --test tests/javascript
+// The browser's client in node, against a small service that fails on command: node --test tests/system/javascript
 import assert from "node:assert/strict";
 import http from "node:http";
 import { afterEach, beforeEach, test } from "node:test";
-import { Client, ServiceError } from "../../src/discreet/service/static/discreet.js";
+import { Client, ServiceError } from "../../../src/discreet/service/http/static/discreet.js";
 
 let server, address, seen, trouble, rewards, deals;
 

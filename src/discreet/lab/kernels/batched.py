@@ -4,24 +4,26 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.bandits import DPIMED, DPKLUCB, AdaPKLUCB, AdaPUCB, DPChernoffIMED
 from discreet.bandits._batched import BatchedPolicy
+from discreet.core.noise import scale_for
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import kl_upper, private_kl, private_kl_upper, tail_exponent
 from discreet.lab.kernels.race import note
-from discreet.lab.kernels.randomness import binomial
-from discreet.lab.kernels.stopping import discrete_laplace
+from discreet.lab.kernels.randomness import binomial, discrete_laplace
 
 _IMED, _CHERNOFF, _KLUCB, _ADAP_UCB, _ADAP_KLUCB = range(5)
 KINDS = {DPIMED: _IMED, DPChernoffIMED: _CHERNOFF, DPKLUCB: _KLUCB, AdaPUCB: _ADAP_UCB, AdaPKLUCB: _ADAP_KLUCB}
 
 
-class Rule(NamedTuple):
-    """What a policy object is made of."""
+class Parameters(NamedTuple):
+    """Parameters of a policy, by its own names."""
 
     kind: int
     epsilon: float
@@ -33,55 +35,64 @@ class Rule(NamedTuple):
     """DP-Chernoff-IMED's."""
     forgets: bool
     scale: float
-    """Of the noise, in grid units."""
+    """Of the noise, in grid steps."""
     width: int
 
 
-def rule_of(policy: BatchedPolicy) -> Rule:
-    """The same of a policy object."""
+def parameters_of(policy: BatchedPolicy) -> Parameters:
+    """Return the parameters of a policy."""
     alpha = policy.alpha if isinstance(policy, AdaPUCB) else 0.0
-    caution = policy.caution if isinstance(policy, DPChernoffIMED) else 0.0
-    return Rule(
+    caution = policy.effective_caution if isinstance(policy, DPChernoffIMED) else 0.0
+    return Parameters(
         kind=KINDS[type(policy)],
         epsilon=policy.epsilon,
         ratio=policy.ratio,
-        first=policy.first_batch,
+        first=policy.batch_size(0),
         alpha=alpha,
         caution=caution,
         forgets=policy.forgets,
-        scale=policy._laplace.scale,
+        scale=scale_for(policy.grid.width, policy.epsilon),
         width=policy.grid.width,
     )
 
 
 @compiled
-def index(rule, total, count, noises, best, time):
-    """What speaks for an arm: minus the index of the IMED policies, the upper bound of the others."""
+def _index(parameters, total, count, noises, best, time):
+    """Return the arm's index, which is minus that of the IMED policies, and the upper bound of the others."""
     mean = total / count
     clipped = min(1.0, max(0.0, mean))
-    if rule.kind == _IMED:
-        return -(count * private_kl(clipped, best, rule.epsilon) + math.log(count))
-    if rule.kind == _CHERNOFF:
-        exponent = tail_exponent(total, count, noises, best, rule.epsilon) - rule.caution
+    if parameters.kind == _IMED:
+        return -(count * private_kl(clipped, best, parameters.epsilon) + math.log(count))
+    if parameters.kind == _CHERNOFF:
+        exponent = tail_exponent(total, count, noises, best, parameters.epsilon) - parameters.caution
         return -(max(0.0, exponent) + math.log(count))
-    if rule.kind == _KLUCB:
-        return private_kl_upper(clipped, math.log(time) / count, rule.epsilon)
-    rate = rule.alpha * math.log(time) / count
-    if rule.kind == _ADAP_UCB:
-        return mean + math.sqrt(rate / 2) + rate / rule.epsilon
-    return kl_upper(min(1.0, max(0.0, mean + rate / rule.epsilon)), rate)
+    if parameters.kind == _KLUCB:
+        return private_kl_upper(clipped, math.log(time) / count, parameters.epsilon)
+    rate = parameters.alpha * math.log(time) / count
+    if parameters.kind == _ADAP_UCB:
+        return mean + math.sqrt(rate / 2) + rate / parameters.epsilon
+    return kl_upper(min(1.0, max(0.0, mean + rate / parameters.epsilon)), rate)
 
 
 @compiled
-def choose(rule, totals, counts, noises, pulls, time):
-    """The arm whose batch comes next; among equals the first, or for upper bounds the one with the fewest pulls."""
+def choose(parameters, totals, counts, noises, pulls, time):
+    """Return the arm whose batch comes next; among equals the first, or for upper bounds the one with the fewest pulls.
+
+    Args:
+        parameters: The parameters of the object.
+        totals: Each arm's noisy total.
+        counts: The rewards in each total.
+        noises: The noises in each total.
+        pulls: The pulls of each arm.
+        time: The next step.
+    """
     best = 0.0
     for arm in range(totals.size):
         best = max(best, min(1.0, totals[arm] / counts[arm]))
     found, highest = 0, -np.inf
     for arm in range(totals.size):
-        value = index(rule, totals[arm], counts[arm], noises[arm], best, time)
-        fewer = rule.kind >= _KLUCB and value == highest and pulls[arm] < pulls[found]
+        value = _index(parameters, totals[arm], counts[arm], noises[arm], best, time)
+        fewer = parameters.kind >= _KLUCB and value == highest and pulls[arm] < pulls[found]
         if value > highest or fewer:
             found, highest = arm, value
     return found
@@ -89,44 +100,62 @@ def choose(rule, totals, counts, noises, pulls, time):
 
 @compiled
 def note_turns(counts, checkpoints, arms, end):
-    """Write the checkpoints up to `end`, when the arms have taken turns from the start; gives the next open one."""
-    place = 0
-    while place < checkpoints.size and checkpoints[place] <= end:
+    """Record the checkpoints up to a time, when all arms have taken turns from the start, and return the index of the
+    next checkpoint.
+
+    Args:
+        counts: The pulls by checkpoint and arm, which are written.
+        checkpoints: Times at which pulls are recorded, sorted.
+        arms: The number of arms.
+        end: The time.
+    """
+    mark = 0
+    while mark < checkpoints.size and checkpoints[mark] <= end:
         for arm in range(arms):
-            counts[place, arm] = checkpoints[place] // arms + (1 if arm < checkpoints[place] % arms else 0)
-        place += 1
-    return place
+            counts[mark, arm] = checkpoints[mark] // arms + (1 if arm < checkpoints[mark] % arms else 0)
+        mark += 1
+    return mark
 
 
 @compiled
-def _play(rule, chances, horizon, state, checkpoints):
+def _play(parameters, chances, horizon, state, checkpoints):
     arms = chances.size
     totals, counts, noises = np.zeros(arms), np.zeros(arms), np.zeros(arms, np.int64)
     pulls = np.zeros(arms, np.int64)
     noted = np.zeros((checkpoints.size, arms), np.int64)
-    time = min(rule.first * arms, horizon)
-    place = note_turns(noted, checkpoints, arms, time)
+    time = min(parameters.first * arms, horizon)
+    mark = note_turns(noted, checkpoints, arms, time)
     for arm in range(arms):
-        pulls[arm] = rule.first
-        totals[arm] = binomial(state, rule.first, chances[arm]) + discrete_laplace(state, rule.scale) / rule.width
-        counts[arm], noises[arm] = rule.first, 1
+        pulls[arm] = parameters.first
+        totals[arm] = (
+            binomial(state, parameters.first, chances[arm])
+            + discrete_laplace(state, parameters.scale) / parameters.width
+        )
+        counts[arm], noises[arm] = parameters.first, 1
     while time < horizon:
-        arm = choose(rule, totals, counts, noises, pulls, time + 1)
-        size = max(np.int64(1), np.int64(math.ceil((rule.ratio - 1) * pulls[arm])))
+        arm = choose(parameters, totals, counts, noises, pulls, time + 1)
+        size = max(np.int64(1), np.int64(math.ceil((parameters.ratio - 1) * pulls[arm])))
         whole = size <= horizon - time  # a batch that the horizon cuts short is not released
         size = min(size, horizon - time)
         pulls[arm] += size
         time += size
-        place = note(noted, checkpoints, place, pulls, arm, time)
+        mark = note(noted, checkpoints, mark, pulls, arm, time)
         if whole:
-            released = binomial(state, size, chances[arm]) + discrete_laplace(state, rule.scale) / rule.width
-            kept = 0 if rule.forgets else 1
+            released = (
+                binomial(state, size, chances[arm]) + discrete_laplace(state, parameters.scale) / parameters.width
+            )
+            kept = 0 if parameters.forgets else 1
             totals[arm] = kept * totals[arm] + released
             counts[arm] = kept * counts[arm] + size
             noises[arm] = kept * noises[arm] + 1
     return noted
 
 
-def play(rule: Rule, chances: Any, horizon: int, state: Any, checkpoints: Any) -> Any:
-    """How often each arm was pulled by each checkpoint."""
-    return _play(rule, chances, horizon, state, checkpoints)
+def program(policy: BatchedPolicy, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(_play, parameters_of(policy), instance.means)

@@ -1,26 +1,29 @@
 """DP-Bernstein on samples of two values, compiled: a block at a time, as the object does it.
 
-Of h pairs in a block, some have two of the larger value, some one of each, and the rest none: two binomial draws. They
-give the block's total and its squares, which is all that the rule ever uses.
+Of h pairs in a block, some have two of the larger value, some one of each, and the rest none: two binomial draws, of
+which follow the block's total and its squares, which is all that the rule ever uses.
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet.core.noise import scale_for
+from discreet.lab.instances import Instance
+from discreet.lab.kernels.coins import coin_of
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import bernstein_radius, largest_mean
-from discreet.lab.kernels.randomness import binomial
-from discreet.lab.kernels.stopping import Coin, discrete_laplace
+from discreet.lab.kernels.randomness import binomial, discrete_laplace
 from discreet.stopping import DPBernstein
 
 
-class Rule(NamedTuple):
-    """What a rule object is made of."""
+class Parameters(NamedTuple):
+    """Parameters of a rule, by its own names; scales and rounding are in grid steps."""
 
     alpha: float
     window: int
@@ -36,20 +39,21 @@ class Rule(NamedTuple):
     variance_scale: float
 
 
-def rule_of(rule: DPBernstein) -> tuple[Rule, Any, Any]:
-    """The same of a rule object, with the ends of its blocks and the variance levels of its tests."""
+def parameters_of(rule: DPBernstein) -> tuple[Parameters, Any, Any]:
+    """Return the parameters of a rule, the ends of its blocks, and the variance levels of its tests."""
     grid = rule.grid
-    formulas = Rule(
-        rule.alpha, rule.window, rule.mean_epsilon, rule.variance_epsilon, rule.level, rule._noise_radius,
-        grid.width, grid.floor, grid.step, rule.rounding / grid.step, rule._laplace.scale, rule._square_laplace.scale,
+    variance_scale, mean_scale = (scale_for(grid.width, epsilon) for epsilon in rule.epsilons)
+    parameters = Parameters(
+        rule.alpha, rule.blocks_per_test, rule.mean_epsilon, rule.variance_epsilon, rule.level, rule.noise_radius,
+        grid.width, grid.floor, grid.step, rule.rounding / grid.step, mean_scale, variance_scale,
     )  # fmt: skip
-    levels = np.array([rule.variance_level(test) for test in range(1, len(rule._ends))])
-    return formulas, np.array(rule._ends, dtype=np.int64), levels
+    levels = np.array([rule.variance_level(test) for test in range(1, len(rule.ends))])
+    return parameters, np.array(rule.ends, dtype=np.int64), levels
 
 
 @compiled
-def variance_bound(rule, total, squares, count, level):
-    """The largest variance that a window's releases allow."""
+def _variance_bound(rule, total, squares, count, level):
+    """Return the largest variance that a window's releases allow."""
     by_pairs = largest_mean(squares, count / 2, rule.window, rule.variance_epsilon, level) / 2
     highest = largest_mean(total, count, rule.window, rule.mean_epsilon, level)
     lowest = 1 - largest_mean(count - total, count, rule.window, rule.mean_epsilon, level)
@@ -71,25 +75,31 @@ def _play(coin, rule, ends, levels, state, cap):
         doubles = binomial(state, size // 2, both)
         mixed = binomial(state, size // 2 - doubles, one)
         ones = 2 * doubles + mixed
-        sum_units = ones * high + (size - ones) * low
+        sum_steps = ones * high + (size - ones) * low
         squares[block] = (mixed * square + discrete_laplace(state, rule.variance_scale)) / rule.width
-        totals[block] = sum_units + discrete_laplace(state, rule.mean_scale)
+        totals[block] = sum_steps + discrete_laplace(state, rule.mean_scale)
         test = block - rule.window + 1
         if test < 1:
             continue
         count = ends[block] - ends[test - 1]
-        units = totals[test : block + 1].sum()
-        mean = (units + count * rule.floor) / count
+        steps = totals[test : block + 1].sum()
+        mean = (steps + count * rule.floor) / count
         if rule.noise_radius > rule.alpha * abs(mean) / rule.width * count:
             continue
-        total = units / rule.width
-        variance = variance_bound(rule, total, squares[test : block + 1].sum(), count, levels[test - 1])
+        total = steps / rule.width
+        variance = _variance_bound(rule, total, squares[test : block + 1].sum(), count, levels[test - 1])
         radius = bernstein_radius(count, variance, rule.window, rule.mean_epsilon, rule.level) / count * rule.width
         if radius + rule.rounding <= rule.alpha * abs(mean):
             return True, ends[block], math.copysign(abs(mean) - rule.alpha * radius, mean) * rule.step
     return False, cap, math.nan
 
 
-def play(coin: Coin, rule: tuple[Rule, Any, Any], state: Any, cap: int) -> Any:
-    """Whether the rule halted, the samples it took, and its estimate."""
-    return _play(coin, *rule, state, cap)
+def program(rule: DPBernstein, instance: Instance) -> Any:
+    """Return the kernel of a rule on samples of two values, or None for others: see `discreet.lab.kernels`.
+
+    Args:
+        rule: The rule.
+        instance: The distribution of its samples.
+    """
+    coin, parameters = coin_of(rule, instance), parameters_of(rule)
+    return None if coin is None else partial(_play, coin, *parameters, cap=rule.max_samples)

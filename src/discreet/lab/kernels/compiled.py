@@ -1,39 +1,50 @@
-"""How kernels are compiled: without the interpreter's lock, and kept on disk for the next process.
+"""The decorator of kernels: compiled without the interpreter's lock, and kept on disk for the next process.
 
-numba keeps a compiled function until *its own* file changes, but compiles what it calls into it. So the stamp of
-every kernel here is that of the whole folder, and of what is compiled from elsewhere: a change anywhere in it compiles
-everything again.
+numba keeps a compiled function until *its own* file changes, but compiles what it calls into it. So kernels are kept in
+a folder that is named after the sources of all of them, and of what is compiled from elsewhere: a change anywhere in
+them compiles everything again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import config, njit
 
-from discreet.core import divergences as coins
-from discreet.core import tails
+from discreet.core import divergences, tails
+
+_HERE = Path(__file__).parent
 
 
 @cache
-def stamp() -> str:
-    """A digest of all kernels' sources."""
+def cache_folder() -> str | None:
+    """Return the folder of these sources' compiled kernels; None if no place can be written to."""
     digest = hashlib.sha256()
-    for path in (*sorted(Path(__file__).parent.glob("*.py")), Path(coins.__file__), Path(tails.__file__)):
+    for path in (*sorted(_HERE.glob("*.py")), Path(divergences.__file__), Path(tails.__file__)):
         digest.update(path.read_bytes())
-    return digest.hexdigest()
+    for parent in (config.CACHE_DIR or _HERE / "__pycache__", Path.home() / ".cache" / "discreet"):
+        folder = Path(parent) / f"kernels-{digest.hexdigest()[:16]}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return str(folder)
+    return None
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """The function as a compiled kernel."""
+    """Return the function as a compiled kernel."""
     dispatcher = njit(nogil=True)(function)
-    try:
-        dispatcher.enable_caching()
-        dispatcher._cache._cache_file._source_stamp = stamp()
-    except RuntimeError:
-        pass  # no folder to write to: compiled anew in each process
+    if cache_folder() is not None:  # else compiled anew in each process
+        before, config.CACHE_DIR = config.CACHE_DIR, cache_folder()
+        try:
+            dispatcher.enable_caching()
+        finally:
+            config.CACHE_DIR = before
     return dispatcher

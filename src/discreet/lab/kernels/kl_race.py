@@ -1,9 +1,9 @@
-"""What the KL-UCB and IMED kernels share: pulling a leader until so many zeros come that it might not lead any more.
+"""Common parts of the KL-UCB and IMED kernels: pull a leader until its zeros could have cost it the lead.
 
-Both policies change their arm only when the leader's mean has sunk. So for a while of at most so many pulls the other
-arms are summed up by a *level* and some *room*: the leader stays the leader as long as its mean is above the level, or
-below it by so little that n kl(mean, level) is less than the room. Ones never harm it. So it is enough to know how many
-zeros it can spare, and its rewards can be drawn in blocks whose number of zeros is drawn first.
+Both policies change their arm only when the leader's mean has sunk. So for some pulls the other arms are summed up by a
+*level* and some *room*: the leader stays the leader as long as its mean is above the level, or below it by so little
+that n kl(mean, level) is less than the room. Ones never harm it. So it is enough to know how many zeros it can spare,
+and its rewards can be drawn in blocks whose number of zeros is drawn first.
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
@@ -26,7 +26,14 @@ _SMALLEST_BLOCK = 96  # below this many pulls a binomial costs more than it save
 
 @compiled
 def leads(total, pulls, level, room):
-    """Whether an arm is surely ahead of what level and room stand for."""
+    """Return whether an arm is surely ahead of the other arms.
+
+    Args:
+        total: The arm's exact total.
+        pulls: The arm's pulls.
+        level: The level that stands for the other arms.
+        room: The room that stands for the other arms.
+    """
     if level >= 1:
         return False
     mean = total / pulls
@@ -35,11 +42,17 @@ def leads(total, pulls, level, room):
 
 @compiled
 def spare_zeros(total, pulls, level, room):
-    """How many zeros may surely come, among any number of ones, while the arm leads; -1 if it may not lead now.
+    """Return the zeros that may surely come, among any number of ones, while the arm leads; -1 if it may not lead now.
 
     n kl(mean, level) falls with every one, and grows with every zero, as long as the mean is below the level. So if the
     arm leads after z zeros and no ones, it leads at every moment before there are more than z zeros. That z is guessed
     from kl(x, y) = (y - x)^2/(2 y (1 - y)), nearly; smaller ones are tried until one is sure.
+
+    Args:
+        total: The arm's exact total.
+        pulls: The arm's pulls.
+        level: The level that stands for the other arms.
+        room: The room that stands for the other arms.
     """
     if not leads(total, pulls, level, room):
         return -1
@@ -54,14 +67,14 @@ def spare_zeros(total, pulls, level, room):
 
 
 @compiled
-def next_reward(state, table, arm, start, limit):
-    """An arm's next reward: fresh, or from a table by arm and pull."""
+def _next_reward(state, table, arm, start, limit):
+    """Return an arm's next reward: fresh, or from a table by arm and pull."""
     return int(table[arm, start]) if table.size else bernoulli(state, limit)
 
 
 @compiled
-def stretch(state, table, arm, start, chance, spare, most, boldness):
-    """Pull an arm until it has more zeros than it can spare, or less far; gives its rewards and the pulls.
+def _stretch(state, table, arm, start, chance, spare, most, boldness):
+    """Pull an arm until it has more zeros than it can spare, or less far, and return its rewards and the pulls.
 
     The number of zeros of a block is drawn first. If it can be spared, the block is the arm's own in whatever order.
     If not, the rewards are revealed one by one, given their sum, and what is not revealed is forgotten.
@@ -73,7 +86,7 @@ def stretch(state, table, arm, start, chance, spare, most, boldness):
     if size < _SMALLEST_BLOCK:
         limit = threshold(chance)
         while done < most and done - gained <= spare:
-            gained += next_reward(state, table, arm, start + done, limit)
+            gained += _next_reward(state, table, arm, start + done, limit)
             done += 1
         return gained, done
     ones = block_of(state, table, arm, start, size, chance)
@@ -87,14 +100,27 @@ def stretch(state, table, arm, start, chance, spare, most, boldness):
 
 @compiled
 def visit(state, table, arm, chance, total, pulls, level, room, most, boldness):
-    """Pull the leader for as long as it surely leads, `most` times at most; gives its rewards and the pulls."""
+    """Pull the leader for as long as it surely leads, and return its rewards and the pulls.
+
+    Args:
+        state: The generator's state, which is advanced.
+        table: Rewards to replay, by arm and pull; empty for fresh ones.
+        arm: The arm's index.
+        chance: The arm's mean.
+        total: The arm's exact total.
+        pulls: The arm's pulls.
+        level: The level that stands for the other arms.
+        room: The room that stands for the other arms.
+        most: The largest number of pulls.
+        boldness: A factor of guessed block sizes, which affect speed only.
+    """
     gained, done = 0, 0
     while done < most:
         spare = spare_zeros(total + gained, pulls + done, level, room)
         if spare >= 0:
-            ones, size = stretch(state, table, arm, pulls + done, chance, spare, most - done, boldness)
+            ones, size = _stretch(state, table, arm, pulls + done, chance, spare, most - done, boldness)
         elif done == 0:
-            ones, size = stretch(state, table, arm, pulls, chance, 0, 1, boldness)  # it leads now: one pull is its own
+            ones, size = _stretch(state, table, arm, pulls, chance, 0, 1, boldness)  # it leads now: one pull is its own
         else:
             break  # caught, or nearly: all indices are computed again
         gained += ones

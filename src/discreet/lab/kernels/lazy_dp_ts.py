@@ -1,17 +1,20 @@
 """Lazy-DP-TS with Bernoulli arms, compiled: reference and skip-ahead.
 
 Arm j has the released mean m_j of its last whole block of n_j rewards, and at step t the posterior
-Beta(mu n + 1, (1 - mu) n + 1), mu = m + 3 ln(t)/(epsilon n) moved into [0, 1]. Both kernels give how often each arm was
-pulled by each checkpoint.
+Beta(mu n + 1, (1 - mu) n + 1), mu = m + 3 ln(t)/(epsilon n) moved into [0, 1].
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from discreet.bandits import LazyDPTS
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.beta import (
     beta_above,
     beta_below,
@@ -35,14 +38,21 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 @compiled
 def posterior(mean, size, epsilon, log_step):
-    """The parameters of an arm's posterior at a step."""
+    """Return the parameters of an arm's posterior at a step.
+
+    Args:
+        mean: The released mean of its last whole block.
+        size: The size of that block.
+        epsilon: The policy's epsilon.
+        log_step: The logarithm of the step.
+    """
     ones = min(max(mean * size + 3 * log_step / epsilon, 0.0), float(size))
     return ones + 1, size - ones + 1
 
 
 @compiled
-def draw_all(state, means, sizes, epsilon, step):
-    """The arm with the largest draw at a step."""
+def _draw_all(state, means, sizes, epsilon, step):
+    """Return the arm with the largest draw at a step."""
     best, found, log_step = -1.0, 0, math.log(step)
     for arm in range(means.size):
         a, b = posterior(means[arm], sizes[arm], epsilon, log_step)
@@ -54,24 +64,41 @@ def draw_all(state, means, sizes, epsilon, step):
 
 @compiled
 def reference(chances, horizon, state, checkpoints, epsilon):
-    """One step at a time, as the policy object does it."""
+    """Play one step at a time, as the policy object does, and return the pulls by checkpoint and arm.
+
+    Args:
+        chances: The arms' means.
+        horizon: The number of pulls.
+        state: The generator's state, which is advanced.
+        checkpoints: Times at which pulls are recorded, sorted.
+        epsilon: The policy's epsilon.
+    """
     arms = chances.size
     means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
     pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
-    place = 0
+    mark = 0
     for step in range(1, horizon + 1):
-        arm = step - 1 if step <= arms else draw_all(state, means, sizes, epsilon, step)
+        arm = step - 1 if step <= arms else _draw_all(state, means, sizes, epsilon, step)
         fill(state, chances, means, sizes, missing, epsilon, arm, 1)
         pulls[arm] += 1
-        place = note(counts, checkpoints, place, pulls, arm, step)
+        mark = note(counts, checkpoints, mark, pulls, arm, step)
     return counts
 
 
 @compiled
 def alarms(level, a, b, masses, lead, rates):
-    """How likely each arm raises an alarm at a step, at most: the leader below the level, another one above it.
+    """Return a bound on the chance that an arm raises an alarm at a step: the leader below the level, or another one
+    above it.
 
     Beyond the level a tangent bounds the logarithm of the density, and the exponential under it has this mass.
+
+    Args:
+        level: The level between the leader and the others.
+        a: The first parameter of each arm's posterior.
+        b: The second parameter of each arm's posterior.
+        masses: The result of `log_mass` for each arm.
+        lead: The leader's index.
+        rates: The chance that each arm raises an alarm, which is written.
     """
     total = 0.0
     for arm in range(a.size):
@@ -85,8 +112,8 @@ def alarms(level, a, b, masses, lead, rates):
 
 
 @compiled
-def choose_level(a, b, masses, lead, low, high, rates):
-    """A level between the leader and the others with few alarms, by golden section; it affects speed alone."""
+def _choose_level(a, b, masses, lead, low, high, rates):
+    """Return a level between the leader and the others with few alarms, by golden section; it affects speed only."""
     left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
     at_left, at_right = alarms(left, a, b, masses, lead, rates), alarms(right, a, b, masses, lead, rates)
     for _ in range(_SEARCH):
@@ -103,10 +130,22 @@ def choose_level(a, b, masses, lead, low, high, rates):
 
 @compiled
 def look_ahead(means, sizes, epsilon, step, last, a, b, masses, rates):
-    """For the steps up to `last`: the leader, a level, and how often there is an alarm, 1 where it is no use.
+    """Return the leader up to a step, a level, and the chance of an alarm; the chance is 1 where looking ahead is of no
+    use.
 
     The leader's posterior is taken at the first step and the others' at the last. All move up with time, so these
     bound the densities beyond the level, if the level is beyond the centres of all of them.
+
+    Args:
+        means: The released mean of each arm's last whole block.
+        sizes: The size of each arm's last whole block.
+        epsilon: The policy's epsilon.
+        step: The first step.
+        last: The last step.
+        a: The first parameter of each posterior, which is written.
+        b: The second parameter of each posterior, which is written.
+        masses: The result of `log_mass` for each arm, which is written.
+        rates: The chance that each arm raises an alarm, which is written.
     """
     lead, best = 0, -1.0
     for arm in range(means.size):
@@ -122,7 +161,7 @@ def look_ahead(means, sizes, epsilon, step, last, a, b, masses, rates):
         return lead, 0.0, 1.0
     for arm in range(means.size):
         masses[arm] = log_mass(a[arm], b[arm])
-    level = choose_level(a, b, masses, lead, low, high, rates)
+    level = _choose_level(a, b, masses, lead, low, high, rates)
     if alarms(level, a, b, masses, lead, rates) > _OFTEN:
         return lead, level, 1.0
     alarm, silence = 0.0, 1.0
@@ -134,10 +173,24 @@ def look_ahead(means, sizes, epsilon, step, last, a, b, masses, rates):
 
 @compiled
 def raise_alarm(state, means, sizes, epsilon, log_step, level, alarm, a, b, masses, rates, drawn):
-    """The draws beyond the level at a step with an alarm, and -1 for arms on their side of it; a false alarm has none.
+    """Draw what lies beyond the level at a step with an alarm. A false alarm has no such draw.
 
-    Who raises it is drawn given that somebody does. Each of these has a candidate from the exponential that bounds
+    The arms that raise it are drawn given that one does. Each of these has a candidate from the exponential that bounds
     its density; accepted with the ratio of the two, it is the arm's draw, and otherwise the arm is on its side.
+
+    Args:
+        state: The generator's state, which is advanced.
+        means: The released mean of each arm's last whole block.
+        sizes: The size of each arm's last whole block.
+        epsilon: The policy's epsilon.
+        log_step: The logarithm of the step.
+        level: The level between the leader and the others.
+        alarm: The chance of an alarm at a step.
+        a: The first parameter of each arm's posterior.
+        b: The second parameter of each arm's posterior.
+        masses: The result of `log_mass` for each arm.
+        rates: The chance that each arm raises an alarm.
+        drawn: The draws beyond the level, which are written; -1 for other arms.
     """
     left, silence, raised = uniform(state) * alarm, 1.0, False
     for arm in range(means.size):
@@ -161,7 +214,18 @@ def raise_alarm(state, means, sizes, epsilon, log_step, level, alarm, a, b, mass
 
 @compiled
 def respond(state, means, sizes, epsilon, log_step, lead, level, drawn):
-    """The arm to pull after an alarm; only the draws that matter are made."""
+    """Return the arm to pull after an alarm; only the draws that matter are made.
+
+    Args:
+        state: The generator's state, which is advanced.
+        means: The released mean of each arm's last whole block.
+        sizes: The size of each arm's last whole block.
+        epsilon: The policy's epsilon.
+        log_step: The logarithm of the step.
+        lead: The leader's index.
+        level: The level between the leader and the others.
+        drawn: The draws beyond the level; -1 for other arms.
+    """
     best, found = -1.0, -1
     for arm in range(means.size):
         if arm != lead and drawn[arm] > best:
@@ -184,8 +248,8 @@ def respond(state, means, sizes, epsilon, log_step, lead, level, drawn):
 
 
 @compiled
-def quiet_steps(state, alarm, most):
-    """How many steps pass before an alarm: a geometric variable, `most` at most."""
+def _quiet_steps(state, alarm, most):
+    """Return the number of steps before an alarm: a geometric variable, `most` at most."""
     if alarm <= 0:
         return most
     return int(min(math.log(uniform(state)) / math.log1p(-alarm), float(most)))
@@ -193,12 +257,20 @@ def quiet_steps(state, alarm, most):
 
 @compiled
 def skip_ahead(chances, horizon, state, checkpoints, epsilon):
-    """Passes the steps whole at which the leader's draw lies above a level and all others' below it; exact in law."""
+    """Pass steps whole at which the leader's draw lies above a level and all others' below it; exact in distribution.
+
+    Args:
+        chances: The arms' means.
+        horizon: The number of pulls.
+        state: The generator's state, which is advanced.
+        checkpoints: Times at which pulls are recorded, sorted.
+        epsilon: The policy's epsilon.
+    """
     arms = chances.size
     means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
     pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
     a, b, masses, rates, drawn = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms)
-    place, time, last = 0, 0, 0
+    mark, time, last = 0, 0, 0
     lead, level, alarm, due = 0, 0.0, 1.0, False
     while time < horizon:
         if time == last and time >= arms:
@@ -210,18 +282,28 @@ def skip_ahead(chances, horizon, state, checkpoints, epsilon):
         if time < arms:
             arm, last = time, time + 1
         elif alarm >= 1:
-            arm = draw_all(state, means, sizes, epsilon, time + 1)
+            arm = _draw_all(state, means, sizes, epsilon, time + 1)
         elif due:
             now = math.log(time + 1)
             raise_alarm(state, means, sizes, epsilon, now, level, alarm, a, b, masses, rates, drawn)
             arm, due = respond(state, means, sizes, epsilon, now, lead, level, drawn), False
         else:
             most = min(last - time, missing[lead])
-            count = quiet_steps(state, alarm, most)
+            count = _quiet_steps(state, alarm, most)
             due = count < most
         pulls[arm] += count
         time += count
-        place = note(counts, checkpoints, place, pulls, arm, time)
+        mark = note(counts, checkpoints, mark, pulls, arm, time)
         if count and fill(state, chances, means, sizes, missing, epsilon, arm, count):
             last = time  # a release: all is new
     return counts
+
+
+def program(policy: LazyDPTS, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(skip_ahead, instance.means, epsilon=policy.epsilon)

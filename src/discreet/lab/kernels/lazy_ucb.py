@@ -9,9 +9,13 @@ n: an arm that has lost the lead does not win it back, so the step at which it d
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from discreet.bandits import AnytimeLazyUCB
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.blocks import fill
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import note
@@ -19,7 +23,14 @@ from discreet.lab.kernels.race import note
 
 @compiled
 def leader(means, sizes, epsilon, step):
-    """The arm with the highest index at a step; ties go to the first."""
+    """Return the arm with the highest index at a step; ties go to the first.
+
+    Args:
+        means: The released mean of each arm's last whole block.
+        sizes: The size of each arm's last whole block.
+        epsilon: The policy's epsilon.
+        step: The step.
+    """
     best, found, log_step = -np.inf, 0, 3 * math.log(step)
     for arm in range(means.size):
         rate = log_step / sizes[arm]
@@ -31,7 +42,16 @@ def leader(means, sizes, epsilon, step):
 
 @compiled
 def lead_until(means, sizes, epsilon, arm, step, last):
-    """The last step, up to `last`, at which the arm that leads at `step` does."""
+    """Return the last step at which the arm that leads at `step` still does.
+
+    Args:
+        means: The released mean of each arm's last whole block.
+        sizes: The size of each arm's last whole block.
+        epsilon: The policy's epsilon.
+        arm: The arm's index.
+        step: The first step.
+        last: The last step to look at.
+    """
     if leader(means, sizes, epsilon, last) == arm:
         return last
     while last - step > 1:  # it leads at `step`, and at `last` no more
@@ -45,26 +65,42 @@ def lead_until(means, sizes, epsilon, arm, step, last):
 
 @compiled
 def reference(chances, horizon, state, checkpoints, epsilon):
-    """One step at a time, as the paper has it."""
+    """Play one step at a time, as the policy object does, and return the pulls by checkpoint and arm.
+
+    Args:
+        chances: The arms' means.
+        horizon: The number of pulls.
+        state: The generator's state, which is advanced.
+        checkpoints: Times at which pulls are recorded, sorted.
+        epsilon: The policy's epsilon.
+    """
     arms = chances.size
     means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
     pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
-    place = 0
+    mark = 0
     for step in range(1, horizon + 1):
         arm = step - 1 if step <= arms else leader(means, sizes, epsilon, step)
         fill(state, chances, means, sizes, missing, epsilon, arm, 1)
         pulls[arm] += 1
-        place = note(counts, checkpoints, place, pulls, arm, step)
+        mark = note(counts, checkpoints, mark, pulls, arm, step)
     return counts
 
 
 @compiled
 def skip_ahead(chances, horizon, state, checkpoints, epsilon):
-    """Passes all steps whole up to the next change of the lead or release, as the policy object does."""
+    """Pass all steps whole up to the next change of the lead or release, as the policy object does.
+
+    Args:
+        chances: The arms' means.
+        horizon: The number of pulls.
+        state: The generator's state, which is advanced.
+        checkpoints: Times at which pulls are recorded, sorted.
+        epsilon: The policy's epsilon.
+    """
     arms = chances.size
     means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
     pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
-    place, time = 0, 0
+    mark, time = 0, 0
     while time < horizon:
         arm, until = time, time + 1
         if time >= arms:
@@ -73,5 +109,15 @@ def skip_ahead(chances, horizon, state, checkpoints, epsilon):
         fill(state, chances, means, sizes, missing, epsilon, arm, until - time)
         pulls[arm] += until - time
         time = until
-        place = note(counts, checkpoints, place, pulls, arm, time)
+        mark = note(counts, checkpoints, mark, pulls, arm, time)
     return counts
+
+
+def program(policy: AnytimeLazyUCB, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(skip_ahead, instance.means, epsilon=policy.epsilon)

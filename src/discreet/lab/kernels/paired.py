@@ -9,72 +9,93 @@ below 2^53 of them, so floats hold it exactly.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.bandits import DPPairedIMED
-from discreet.bandits.dp_paired_imed import _ENOUGH
+from discreet.bandits.dp_paired_imed import ENOUGH
+from discreet.core.noise import scale_for
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.batched import note_turns
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import paired_exponent
 from discreet.lab.kernels.race import note
-from discreet.lab.kernels.randomness import binomial
-from discreet.lab.kernels.stopping import discrete_laplace
+from discreet.lab.kernels.randomness import binomial, discrete_laplace
 
 
-class Rule(NamedTuple):
-    """What a policy object is made of."""
+class Parameters(NamedTuple):
+    """Parameters of a policy, by its own names."""
 
     epsilon: float
     ratio: float
     first: int
     scale: float
-    """Of the noise, in grid units."""
+    """Of the noise, in grid steps."""
     width: int
     enough: float
     """Evidence to change the leader."""
 
 
-def rule_of(policy: DPPairedIMED) -> Rule:
-    """The same of a policy object."""
-    scale, width = policy._laplace.scale, policy.grid.width
-    return Rule(policy.epsilon, policy.ratio, policy.first_batch, scale, width, _ENOUGH)
+def parameters_of(policy: DPPairedIMED) -> Parameters:
+    """Return the parameters of a policy."""
+    width = policy.grid.width
+    scale = scale_for(width, policy.epsilon)
+    return Parameters(policy.epsilon, policy.ratio, policy.batch_size(0), scale, width, ENOUGH)
 
 
 @compiled
-def batch_size(rule, pulls):
-    """The next batch after so many pulls."""
-    return max(np.int64(1), np.int64(math.ceil((rule.ratio - 1) * pulls)))
+def _batch_size(parameters, pulls):
+    """Return the size of the next batch after some pulls."""
+    return max(np.int64(1), np.int64(math.ceil((parameters.ratio - 1) * pulls)))
 
 
 @compiled
-def release(state, rule, count, chance):
-    """The noisy total of so many rewards."""
-    return binomial(state, count, chance) + discrete_laplace(state, rule.scale) / rule.width
+def _release(state, parameters, count, chance):
+    """Return the noisy total of rewards."""
+    return binomial(state, count, chance) + discrete_laplace(state, parameters.scale) / parameters.width
 
 
 @compiled
-def evidence(rule, lead, pairs, shared, one, other):
-    """How unlikely one arm's lead over another is if the other is as good."""
-    return paired_exponent(lead[one, other], float(pairs[one, other]), 2 * shared[one, other], rule.epsilon)
+def evidence(parameters, lead, pairs, shared, one, other):
+    """Return the evidence against an arm as good as another that is ahead of it.
+
+    Args:
+        parameters: The parameters of the object.
+        lead: The lead of one arm over another.
+        pairs: The pulls of both in shared epochs.
+        shared: The number of shared epochs.
+        one: The arm that leads.
+        other: The arm that is behind.
+    """
+    return paired_exponent(lead[one, other], float(pairs[one, other]), 2 * shared[one, other], parameters.epsilon)
 
 
 @compiled
-def challenger_of(rule, lead, pairs, shared, leader, pulls):
-    """The arm against which least speaks, if that is little enough; else the leader itself."""
+def challenger_of(parameters, lead, pairs, shared, leader, pulls):
+    """Return the arm with the least evidence against it, if that is little enough; else the leader.
+
+    Args:
+        parameters: The parameters of the object.
+        lead: The lead of one arm over another.
+        pairs: The pulls of both in shared epochs.
+        shared: The number of shared epochs.
+        leader: The leader.
+        pulls: The leader's pulls.
+    """
     found, least = leader, math.log(pulls)
     for arm in range(lead.shape[0]):
         if arm != leader:
-            against = evidence(rule, lead, pairs, shared, leader, arm) + math.log(pairs[leader, arm])
+            against = evidence(parameters, lead, pairs, shared, leader, arm) + math.log(pairs[leader, arm])
             if against < least:
                 found, least = arm, against
     return found
 
 
 @compiled
-def add_pair(lead, pairs, shared, one, other, ahead, size):
-    """An epoch that two arms were in, with so many pulls of each."""
+def _add_pair(lead, pairs, shared, one, other, ahead, size):
+    """Enter an epoch of two arms, with the same number of pulls of each."""
     lead[one, other] += ahead
     lead[other, one] -= ahead
     for first, second in ((one, other), (other, one)):
@@ -83,51 +104,58 @@ def add_pair(lead, pairs, shared, one, other, ahead, size):
 
 
 @compiled
-def note_pair(counts, checkpoints, place, pulls, leader, challenger, time, end):
-    """Write the checkpoints up to `end`, when two arms have taken turns since `time`; gives the next open one."""
-    while place < checkpoints.size and checkpoints[place] <= end:
-        done = checkpoints[place] - time
-        counts[place] = pulls
-        counts[place, leader] += done - done // 2
-        counts[place, challenger] += done // 2
-        place += 1
-    return place
+def _note_pair(counts, checkpoints, mark, pulls, leader, challenger, time, end):
+    """Record the checkpoints up to `end`, when two arms have taken turns since `time`, and return the index of the next
+    checkpoint.
+    """
+    while mark < checkpoints.size and checkpoints[mark] <= end:
+        done = checkpoints[mark] - time
+        counts[mark] = pulls
+        counts[mark, leader] += done - done // 2
+        counts[mark, challenger] += done // 2
+        mark += 1
+    return mark
 
 
 @compiled
-def _play(rule, chances, horizon, state, checkpoints):
+def _play(parameters, chances, horizon, state, checkpoints):
     arms = chances.size
     lead, pairs, shared = np.zeros((arms, arms)), np.zeros((arms, arms), np.int64), np.zeros((arms, arms), np.int64)
-    counts, pulls = np.zeros((checkpoints.size, arms), np.int64), np.full(arms, rule.first)
-    time = min(rule.first * arms, horizon)
-    place = note_turns(counts, checkpoints, arms, time)
-    totals = np.array([release(state, rule, rule.first, chance) for chance in chances])
+    counts, pulls = np.zeros((checkpoints.size, arms), np.int64), np.full(arms, parameters.first)
+    time = min(parameters.first * arms, horizon)
+    mark = note_turns(counts, checkpoints, arms, time)
+    totals = np.array([_release(state, parameters, parameters.first, chance) for chance in chances])
     for one in range(arms):
         for other in range(one):
-            add_pair(lead, pairs, shared, one, other, totals[one] - totals[other], rule.first)
+            _add_pair(lead, pairs, shared, one, other, totals[one] - totals[other], parameters.first)
     leader = np.int64(totals.argmax())
     while time < horizon:
-        arm = challenger_of(rule, lead, pairs, shared, leader, pulls[leader])
+        arm = challenger_of(parameters, lead, pairs, shared, leader, pulls[leader])
         if arm == leader:  # alone: nothing is learnt
-            size = min(batch_size(rule, pulls[leader]), horizon - time)
+            size = min(_batch_size(parameters, pulls[leader]), horizon - time)
             pulls[leader] += size
             time += size
-            place = note(counts, checkpoints, place, pulls, leader, time)
+            mark = note(counts, checkpoints, mark, pulls, leader, time)
             continue
-        size = batch_size(rule, pairs[leader, arm])
-        place = note_pair(counts, checkpoints, place, pulls, leader, arm, time, min(time + 2 * size, horizon))
+        size = _batch_size(parameters, pairs[leader, arm])
+        mark = _note_pair(counts, checkpoints, mark, pulls, leader, arm, time, min(time + 2 * size, horizon))
         time += 2 * size
         if time > horizon:
             break  # an epoch that the horizon cuts short is not released
         pulls[leader] += size
         pulls[arm] += size
-        ahead = release(state, rule, size, chances[leader]) - release(state, rule, size, chances[arm])
-        add_pair(lead, pairs, shared, leader, arm, ahead, size)
-        if evidence(rule, lead, pairs, shared, arm, leader) > rule.enough:
+        ahead = _release(state, parameters, size, chances[leader]) - _release(state, parameters, size, chances[arm])
+        _add_pair(lead, pairs, shared, leader, arm, ahead, size)
+        if evidence(parameters, lead, pairs, shared, arm, leader) > parameters.enough:
             leader = arm
     return counts
 
 
-def play(rule: Rule, chances: Any, horizon: int, state: Any, checkpoints: Any) -> Any:
-    """How often each arm was pulled by each checkpoint."""
-    return _play(rule, chances, horizon, state, checkpoints)
+def program(policy: DPPairedIMED, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(_play, parameters_of(policy), instance.means)

@@ -1,4 +1,4 @@
-"""What the UCB kernels share: who leads, who comes next, and the counts at checkpoints.
+"""Common parts of the UCB kernels: the leader, its best rival, and the counts at checkpoints.
 
 An arm's index is its mean plus `spread` times its root, one over the square root of its pulls.
 """
@@ -15,7 +15,13 @@ SLACK = 1 - 1e-12  # certificates are compared with a little room for rounding
 
 @compiled
 def leader(means, roots, spread):
-    """The arm with the highest index; ties go to the first."""
+    """Return the arm with the highest index; ties go to the first.
+
+    Args:
+        means: The arms' means.
+        roots: 1/sqrt(pulls) of each arm.
+        spread: The exploration.
+    """
     best, found = -np.inf, 0
     for arm in range(means.size):
         value = means[arm] + spread * roots[arm]
@@ -26,7 +32,14 @@ def leader(means, roots, spread):
 
 @compiled
 def best_rival(means, roots, arm, spread):
-    """The highest index of the other arms, which only grows while they rest."""
+    """Return the highest index of the other arms, which only grows while they rest.
+
+    Args:
+        means: The arms' means.
+        roots: 1/sqrt(pulls) of each arm.
+        arm: The arm's index.
+        spread: The exploration.
+    """
     best = -np.inf
     for other in range(means.size):
         if other != arm:
@@ -37,18 +50,36 @@ def best_rival(means, roots, arm, spread):
 
 @compiled
 def next_block(block, done, size, least, largest):
-    """How far to look ahead next: further after a whole block, less far after a small part of one."""
+    """Return how far to look ahead next: further after a whole block, less far after a small part of one.
+
+    Args:
+        block: The pulls that were looked ahead.
+        done: Those of them that were made.
+        size: Those that were planned.
+        least: The smallest result.
+        largest: The largest result.
+    """
     if done == size:
         return min(2 * block, largest)
     return max(block // 2, least) if done < size // 4 else block
 
 
 @compiled
-def note(counts, checkpoints, place, pulls, arm, time):
-    """Write the checkpoints up to `time`, when the last pulls were all of one arm; gives the next open one."""
-    while place < checkpoints.size and checkpoints[place] <= time:
+def note(counts, checkpoints, mark, pulls, arm, time):
+    """Record the checkpoints up to a time, when the last pulls were all of one arm, and return the index of the next
+    checkpoint.
+
+    Args:
+        counts: The pulls by checkpoint and arm, which are written.
+        checkpoints: Times at which pulls are recorded, sorted.
+        mark: The index of the next checkpoint.
+        pulls: The pulls of each arm.
+        arm: The arm of the last pulls.
+        time: The time.
+    """
+    while mark < checkpoints.size and checkpoints[mark] <= time:
         for each in range(pulls.size):
-            counts[place, each] = pulls[each]
-        counts[place, arm] -= time - checkpoints[place]
-        place += 1
-    return place
+            counts[mark, each] = pulls[each]
+        counts[mark, arm] -= time - checkpoints[mark]
+        mark += 1
+    return mark

@@ -15,11 +15,11 @@ from numba import uint64
 from discreet.lab.kernels.compiled import compiled
 
 _TO_UNIT = 2.0**-53
-_BY_BITS = 256  # up to so many trials, drawing all of them is faster than any formula
+_BY_BITS = 256  # up to this many trials, drawing all of them is faster than any formula
 
 
 def fresh_state(seed: Any) -> Any:
-    """A generator state from anything that numpy accepts as a seed.
+    """Return a generator state from anything that numpy accepts as a seed.
 
     >>> fresh_state(1).shape
     (4,)
@@ -29,8 +29,8 @@ def fresh_state(seed: Any) -> Any:
 
 
 @compiled
-def next_word(state):
-    """64 random bits."""
+def _next_word(state):
+    """Return 64 random bits."""
     word = state[0] + state[3]
     carry = state[1] << uint64(17)
     state[2] ^= state[0]
@@ -43,42 +43,78 @@ def next_word(state):
 
 
 @compiled
-def next_bits(state):
-    """64 random bits of equal quality, by the ++ scrambler; the lowest bits of + are weak, and unused elsewhere."""
+def _next_bits(state):
+    """Return 64 random bits of equal quality, by the ++ scrambler. The lowest bits of + are weak, and not used."""
     total = state[0] + state[3]
     word = ((total << uint64(23)) | (total >> uint64(41))) + state[0]
-    next_word(state)
+    _next_word(state)
     return word
 
 
 @compiled
 def uniform(state):
-    """A number in (0, 1), both ends excluded."""
-    return (np.float64(next_word(state) >> uint64(11)) + 0.5) * _TO_UNIT
+    """Return a random number in (0, 1), both ends excluded."""
+    return (np.float64(_next_word(state) >> uint64(11)) + 0.5) * _TO_UNIT
 
 
 @compiled
 def threshold(mean):
-    """The 53-bit number below which a word means 1."""
+    """Return the 53-bit number below which a word means 1."""
     return uint64(mean * 2.0**53)
 
 
 @compiled
 def bernoulli(state, limit):
-    """1 with the probability that `threshold` encoded, else 0."""
-    return 1 if (next_word(state) >> uint64(11)) < limit else 0
+    """Return 1 with the probability that `threshold` encoded, else 0.
+
+    Args:
+        state: The generator's state, which is advanced.
+        limit: The result of `threshold`.
+    """
+    return 1 if (_next_word(state) >> uint64(11)) < limit else 0
 
 
 @compiled
 def laplace(state, scale):
-    """A Laplace variable of this scale."""
+    """Draw a Laplace variable.
+
+    Args:
+        state: The generator's state, which is advanced.
+        scale: The scale of the noise.
+    """
     u = uniform(state)
     return scale * math.log(2 * u) if u < 0.5 else -scale * math.log(2 * (1 - u))
 
 
 @compiled
+def _geometric(state, scale):
+    """Draw a geometric variable G >= 0 with P(G >= n) = exp(-n/scale).
+
+    With a uniform number of 53 bits every such probability holds to 2^-53, at any scale up to 2^50.
+    """
+    return np.int64(-scale * math.log(uniform(state)))
+
+
+@compiled
+def discrete_laplace(state, scale):
+    """Draw a whole number n with probability proportional to exp(-|n|/scale): a difference of two geometric ones.
+
+    Args:
+        state: The generator's state, which is advanced.
+        scale: The scale of the noise.
+    """
+    return _geometric(state, scale) - _geometric(state, scale)
+
+
+@compiled
 def beta(state, a, b):
-    """A Beta(a, b) variable, for a and b of 1 and more, by Cheng's rejection (BB, 1978)."""
+    """Draw a Beta(a, b) variable, by Cheng's rejection (BB, 1978).
+
+    Args:
+        state: The generator's state, which is advanced.
+        a: The first parameter, at least 1.
+        b: The second parameter, at least 1.
+    """
     if a == 1:
         return -math.expm1(math.log(uniform(state)) / b)
     if b == 1:
@@ -102,7 +138,13 @@ def beta(state, a, b):
 
 @compiled
 def binomial(state, count, mean):
-    """How many of `count` independent trials succeed."""
+    """Draw the number of successes in independent trials.
+
+    Args:
+        state: The generator's state, which is advanced.
+        count: The number of trials.
+        mean: The chance of success.
+    """
     if count <= _BY_BITS:
         return _by_bits(state, count, threshold(mean))
     if mean > 0.5:
@@ -112,7 +154,7 @@ def binomial(state, count, mean):
 
 @compiled
 def ones_of(word):
-    """How many bits of a word are 1: pairs, fours and eights are added side by side."""
+    """Return the number of bits of a word that are 1: pairs, fours and eights are added side by side."""
     word -= (word >> uint64(1)) & uint64(0x5555555555555555)
     word = (word & uint64(0x3333333333333333)) + ((word >> uint64(2)) & uint64(0x3333333333333333))
     word = (word + (word >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
@@ -121,7 +163,7 @@ def ones_of(word):
 
 @compiled
 def _by_bits(state, count, limit):
-    """64 trials at a time: each bit of a word is a trial, whose uniform number is drawn digit by digit.
+    """Draw 64 trials at a time: each bit of a word is a trial, whose uniform number is drawn digit by digit.
 
     A trial is decided at the first binary digit in which its number differs from the 53 digits of the mean, and
     half of those still open are decided at each digit, so a handful of words is enough for all 64.
@@ -134,7 +176,7 @@ def _by_bits(state, count, limit):
         won, digit = uint64(0), 53
         while undecided and digit:
             digit -= 1
-            word = next_bits(state)
+            word = _next_bits(state)
             if (limit >> uint64(digit)) & uint64(1):
                 won |= undecided & ~word
                 undecided &= word

@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.bandits import DPSharpElimination
+from discreet.core.noise import scale_for
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import clearly_behind
-from discreet.lab.kernels.randomness import binomial
-from discreet.lab.kernels.stopping import discrete_laplace
+from discreet.lab.kernels.randomness import binomial, discrete_laplace
 
-NEVER, ENDLESS = -1, 2**50  # pulls that nobody makes
+NEVER, ENDLESS = -1, 2**50  # more pulls than a run can have
 
 
-class Rule(NamedTuple):
-    """What a policy object is made of; arrays have an entry for each epoch."""
+class Parameters(NamedTuple):
+    """Parameters of a policy, by its own names; arrays have an entry for each epoch."""
 
     epsilon: float
     window: int
@@ -27,103 +28,126 @@ class Rule(NamedTuple):
     levels: Any
     doubts: Any
     most: int
-    """The pulls at which a search gives up."""
+    """The pulls at which a search ends."""
     scale: float
-    """Of the noise, in grid units."""
+    """Of the noise, in grid steps."""
     width: int
 
 
-def rule_of(policy: DPSharpElimination) -> Rule:
-    """The same of a policy object, with all epochs that anybody could play."""
+def parameters_of(policy: DPSharpElimination) -> Parameters:
+    """Return the parameters of a policy, with all epochs that it could play."""
     to, most = policy.schedule, min(policy.max_pulls or ENDLESS, ENDLESS)
     epochs = [*takewhile(lambda epoch: to.pulls_by(epoch - 1) <= most, count(1))]
-    return Rule(
+    return Parameters(
         epsilon=policy.epsilon,
         window=policy.window,
         ends=np.array([0, *(min(to.pulls_by(epoch), 2 * ENDLESS) for epoch in epochs)]),
         levels=np.array([*map(to.level, epochs)]),
         doubts=np.array([*map(to.doubt, epochs)]),
         most=most,
-        scale=policy._laplace.scale,
+        scale=scale_for(policy.grid.width, policy.epsilon),
         width=policy.grid.width,
     )
 
 
 @compiled
-def drop(rule, epoch, totals, viable):
-    """Which arms stay after this epoch, written into `viable`; gives the leader."""
+def drop(parameters, epoch, totals, viable):
+    """Drop arms after an epoch, and return the leader.
+
+    Args:
+        parameters: The parameters of the object.
+        epoch: The epoch.
+        totals: Each arm's noisy total over the window.
+        viable: True for each viable arm, which is updated.
+    """
     leader = -1
     for arm in range(viable.size):
         if viable[arm] and (leader < 0 or totals[arm] > totals[leader]):
             leader = arm
-    noises = min(epoch, rule.window)
-    pulls, level, doubt = rule.ends[epoch] - rule.ends[epoch - noises], rule.levels[epoch - 1], rule.doubts[epoch - 1]
+    noises = min(epoch, parameters.window)
+    pulls, level, doubt = (
+        parameters.ends[epoch] - parameters.ends[epoch - noises],
+        parameters.levels[epoch - 1],
+        parameters.doubts[epoch - 1],
+    )
     for arm in range(viable.size):
         if viable[arm] and arm != leader:
             lead, total = totals[leader] - totals[arm], totals[arm]
-            viable[arm] = not clearly_behind(lead, total, float(pulls), noises, rule.epsilon, level, doubt)
+            viable[arm] = not clearly_behind(lead, total, float(pulls), noises, parameters.epsilon, level, doubt)
     return leader
 
 
 @compiled
-def take_turns(noted, checkpoints, place, pulls, taking, time, size):
-    """So many pulls of these arms in turn, with the counts at the checkpoints among them; gives the next open one."""
+def _take_turns(noted, checkpoints, mark, pulls, taking, time, size):
+    """Pull some arms in turn, record the checkpoints among the pulls, and return the index of the next checkpoint."""
     start, arms = pulls.copy(), taking.sum()
     while True:
-        inside = place < checkpoints.size and checkpoints[place] <= time + size
-        done = checkpoints[place] - time if inside else size
+        inside = mark < checkpoints.size and checkpoints[mark] <= time + size
+        done = checkpoints[mark] - time if inside else size
         turn = 0
         for arm in range(pulls.size):
             if taking[arm]:
                 pulls[arm] = start[arm] + done // arms + (1 if turn < done % arms else 0)
                 turn += 1
         if not inside:
-            return place
-        noted[place] = pulls
-        place += 1
+            return mark
+        noted[mark] = pulls
+        mark += 1
 
 
 @compiled
-def _play(rule, chances, horizon, state, checkpoints):
-    """Counts at the checkpoints, when each arm was dropped, its pulls until one was left, and which one."""
+def _play(parameters, chances, horizon, state, checkpoints):
+    """Return the pulls at the checkpoints, when each arm was dropped, its pulls until one was left, and which one."""
     arms = chances.size
     pulls, dropped = np.zeros(arms, np.int64), np.full(arms, NEVER)
     noted = np.zeros((checkpoints.size, arms), np.int64)
-    released, totals = np.zeros((arms, rule.window)), np.zeros(arms)
-    viable, leader, time, place, epoch = np.full(arms, True), -1, 0, 0, 0
+    released, totals = np.zeros((arms, parameters.window)), np.zeros(arms)
+    viable, leader, time, mark, epoch = np.full(arms, True), -1, 0, 0, 0
     while viable.sum() > 1 and time < horizon:
         epoch += 1
-        rounds = rule.ends[epoch] - rule.ends[epoch - 1]
+        rounds = parameters.ends[epoch] - parameters.ends[epoch - 1]
         size = rounds * viable.sum()
-        if time + size > rule.most:
+        if time + size > parameters.most:
             break
         whole = size <= horizon - time  # an epoch that the horizon cuts short is not released
         size = min(size, horizon - time)
-        place = take_turns(noted, checkpoints, place, pulls, viable, time, size)
+        mark = _take_turns(noted, checkpoints, mark, pulls, viable, time, size)
         time += size
         if whole:
             for arm in range(arms):
                 if viable[arm]:
-                    noise = discrete_laplace(state, rule.scale) / rule.width
-                    released[arm, epoch % rule.window] = binomial(state, rounds, chances[arm]) + noise
+                    noise = discrete_laplace(state, parameters.scale) / parameters.width
+                    released[arm, epoch % parameters.window] = binomial(state, rounds, chances[arm]) + noise
                     totals[arm] = released[arm].sum()
-            leader = drop(rule, epoch, totals, viable)
+            leader = drop(parameters, epoch, totals, viable)
             for arm in range(arms):
                 if not viable[arm] and dropped[arm] == NEVER:
                     dropped[arm] = time
     until = pulls.copy()
     left = np.full(arms, leader < 0)
     left[max(0, leader)] = True
-    take_turns(noted, checkpoints, place, pulls, left, time, horizon - time)
+    _take_turns(noted, checkpoints, mark, pulls, left, time, horizon - time)
     return noted, dropped, until, leader if viable.sum() == 1 else NEVER
 
 
-def play(rule: Rule, chances: Any, horizon: int, state: Any, checkpoints: Any) -> tuple[Any, Any]:
-    """How often each arm was pulled by each checkpoint, and when each was dropped."""
-    return _play(rule, chances, horizon, state, checkpoints)[:2]
+def program(policy: DPSharpElimination, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    chances, parameters = instance.means, parameters_of(policy)
+    return lambda *job: _play(parameters, chances, *job)[:2]
 
 
-def search(rule: Rule, chances: Any, state: Any) -> tuple[Any, int]:
-    """How often each arm was pulled until one was left, and which; -1 if the search was given up."""
-    _, _, pulls, found = _play(rule, chances, ENDLESS, state, np.zeros(0, np.int64))
+def search(parameters: Parameters, chances: Any, state: Any) -> tuple[Any, int]:
+    """Return the pulls of each arm until one was left, and which; -1 if the search was given up.
+
+    Args:
+        parameters: The parameters of the object.
+        chances: The arms' means.
+        state: The generator's state, which is advanced.
+    """
+    _, _, pulls, found = _play(parameters, chances, ENDLESS, state, np.zeros(0, np.int64))
     return pulls, int(found)

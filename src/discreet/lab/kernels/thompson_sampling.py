@@ -1,16 +1,19 @@
 """Thompson sampling with Bernoulli arms, compiled: reference and skip-ahead.
 
-Both take the arms' means, the horizon, a generator state and sorted checkpoints, and give how often each arm was pulled
-by each checkpoint. An arm's posterior is Beta(a, b): a is one more than its ones, and b one more than its zeros.
+An arm's posterior is Beta(a, b): a is one more than its ones, and b one more than its zeros.
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from discreet.bandits import ThompsonSampling
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.beta import beta_above, beta_below, log_density, log_mass, slope
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import note
@@ -27,11 +30,18 @@ _TINY = 1e-300  # instead of a chance that is too small for a float
 
 @compiled
 def reference(chances, horizon, state, checkpoints):
-    """One step at a time, as the policy object does it."""
+    """Play one step at a time, as the policy object does, and return the pulls by checkpoint and arm.
+
+    Args:
+        chances: The arms' means.
+        horizon: The number of pulls.
+        state: The generator's state, which is advanced.
+        checkpoints: Times at which pulls are recorded, sorted.
+    """
     arms = chances.size
     a, b, values, pulls = np.ones(arms), np.ones(arms), np.zeros(arms), np.zeros(arms, np.int64)
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    place = 0
+    mark = 0
     for time in range(1, horizon + 1):
         for each in range(arms):
             values[each] = beta(state, a[each], b[each])
@@ -40,7 +50,7 @@ def reference(chances, horizon, state, checkpoints):
         a[arm] += reward
         b[arm] += 1 - reward
         pulls[arm] += 1
-        place = note(counts, checkpoints, place, pulls, arm, time)
+        mark = note(counts, checkpoints, mark, pulls, arm, time)
     return counts
 
 
@@ -49,10 +59,16 @@ def reference(chances, horizon, state, checkpoints):
 
 @compiled
 def beyond(a, b, mass, bar):
-    """A bound on the posterior's chance to lie above the bar, and the rate of the exponential behind it.
+    """Return a bound on the posterior's chance to lie above the bar, and the rate of the exponential behind it.
 
     The logarithm of the density is concave, so its tangent at the bar lies above it: the density beyond is at most its
     value at the bar, falling exponentially. Infinite where it does not fall.
+
+    Args:
+        a: The first parameter of the posterior.
+        b: The second parameter of the posterior.
+        mass: The result of `log_mass`.
+        bar: The bar.
     """
     rate = -slope(bar, a, b)
     return (math.exp(log_density(bar, a, b, mass)) / rate, rate) if rate > 0 else (np.inf, 0.0)
@@ -60,7 +76,16 @@ def beyond(a, b, mass, bar):
 
 @compiled
 def draw_beyond(state, a, b, bar, rate):
-    """A draw of the exponential of `beyond`, kept with the chance that makes it one of the posterior; else -1."""
+    """Draw from the exponential of `beyond`, and keep it with the chance that makes it a draw of the posterior; else
+    return -1.
+
+    Args:
+        state: The generator's state, which is advanced.
+        a: The first parameter of the posterior.
+        b: The second parameter of the posterior.
+        bar: The bar.
+        rate: The rate of the exponential.
+    """
     step = -math.log(uniform(state)) / rate
     if bar + step >= 1:
         return -1.0
@@ -69,8 +94,8 @@ def draw_beyond(state, a, b, bar, rate):
 
 
 @compiled
-def mass_of(masses, a, b, arm):
-    """The logarithm of the beta function of an arm, computed when it is asked for: NaN stands for an unknown one."""
+def _mass_of(masses, a, b, arm):
+    """Return the logarithm of the beta function of an arm, and keep it: NaN stands for an unknown one."""
     if math.isnan(masses[arm]):
         masses[arm] = log_mass(a[arm], b[arm])
     return masses[arm]
@@ -81,18 +106,28 @@ def mass_of(masses, a, b, arm):
 
 @compiled
 def posterior(a, b):
-    """Mean and standard deviation, nearly."""
+    """Return mean and standard deviation, nearly.
+
+    Args:
+        a: The first parameter of the posterior.
+        b: The second parameter of the posterior.
+    """
     mean = a / (a + b)
     return mean, math.sqrt(mean * (1 - mean) / (a + b))
 
 
 @compiled
 def choose_bar(a, b, arm):
-    """A bar between the leader's posterior and the others', and for how many of its pulls: both affect speed alone.
+    """Return a bar between the leader's posterior and the others', and its number of pulls: both affect speed only.
 
     The bar lies below the leader's mean by so little that the others are hardly likelier beyond it than beyond that
     mean, or if that is too near by twice `_FAR` standard deviations. So many pulls, all zeros, would bring that mean
     down by half the distance.
+
+    Args:
+        a: The first parameter of each posterior.
+        b: The second parameter of each posterior.
+        arm: The leader's index.
     """
     mean, deviation = posterior(a[arm], b[arm])
     steepest = 1.0
@@ -107,11 +142,21 @@ def choose_bar(a, b, arm):
 
 @compiled
 def coins_to_skip(a, b, masses, arm, bar, size, coins, rates):
-    """A coin for each arm, thrown at every step: the leader's draw may lie below the bar, another arm's above.
+    """Choose a coin for each arm, thrown at every step: the leader's draw may lie below the bar, another arm's above.
 
     The leader's coin is good for `size` pulls, whatever their rewards. Each zero makes its density at the bar larger
     and its rate smaller, each one does the contrary, as long as its mean a/(a + b) is not below the bar; so zeros alone
     are the worst. Gives the logarithm of the chance that all coins of a step are tails; -inf if a coin cannot be.
+
+    Args:
+        a: The first parameter of each posterior.
+        b: The second parameter of each posterior.
+        masses: The result of `log_mass` for each arm, NaN where it is unknown.
+        arm: The leader's index.
+        bar: The bar.
+        size: The largest number of pulls.
+        coins: The chance of each arm's coin, which is written.
+        rates: The rate of each arm's exponential, which is written.
     """
     tails, worst = 0.0, b[arm] + size
     if a[arm] < bar * (a[arm] + worst):
@@ -121,7 +166,7 @@ def coins_to_skip(a, b, masses, arm, bar, size, coins, rates):
             bound, rates[arm] = beyond(worst, a[arm], log_mass(worst, a[arm]), 1 - bar)
             coins[arm] = bound * (1 + _ROUNDING)
         else:
-            coins[each], rates[each] = beyond(a[each], b[each], mass_of(masses, a, b, each), bar)
+            coins[each], rates[each] = beyond(a[each], b[each], _mass_of(masses, a, b, each), bar)
         if coins[each] >= 1:
             return -np.inf
         tails += math.log1p(-coins[each])
@@ -129,8 +174,9 @@ def coins_to_skip(a, b, masses, arm, bar, size, coins, rates):
 
 
 @compiled
-def coins_to_play(a, b, masses, arm, coins, rates):
-    """A bar, and a coin for each arm that seldom lies above it; the others have none and are drawn at every step.
+def _coins_to_play(a, b, masses, arm, coins, rates):
+    """Choose a bar, and a coin for each arm that seldom lies above it; the others have none and are drawn at every
+    step.
 
     Gives the bar and the logarithm of the chance that all coins of a step are tails.
     """
@@ -139,7 +185,7 @@ def coins_to_play(a, b, masses, arm, coins, rates):
     for each in range(a.size):
         coins[each] = 0.0
         if each != arm and bar > 0:
-            bound, rates[each] = beyond(a[each], b[each], mass_of(masses, a, b, each), bar)
+            bound, rates[each] = beyond(a[each], b[each], _mass_of(masses, a, b, each), bar)
             if bound < _SELDOM:
                 coins[each] = max(bound, _TINY)
                 tails += math.log1p(-coins[each])
@@ -147,14 +193,14 @@ def coins_to_play(a, b, masses, arm, coins, rates):
 
 
 @compiled
-def quiet_steps(state, tails, size):
-    """How many steps pass before a coin comes up heads, `size` at most: a geometric variable."""
+def _quiet_steps(state, tails, size):
+    """Return the number of steps before a coin comes up heads, `size` at most: a geometric variable."""
     return int(min(math.log(uniform(state)) / tails, np.float64(size))) if tails < 0 else size
 
 
 @compiled
-def throw(state, a, b, arm, bar, coins, rates, values):
-    """The draws beyond the bar at a step at which at least one coin is heads; -1 for all other arms.
+def _throw(state, a, b, arm, bar, coins, rates, values):
+    """Draw what lies beyond the bar at a step at which at least one coin is heads; -1 for all other arms.
 
     An arm whose coin is heads lies beyond the bar if its draw is kept, and then it has the posterior's own density. For
     the leader, `arm`, beyond means below, and its coin was thrown for the worst that its posterior could have become.
@@ -182,8 +228,8 @@ def throw(state, a, b, arm, bar, coins, rates, values):
 
 
 @compiled
-def winner(state, a, b, bar, values):
-    """The arm with the largest draw. Those of -1 lie below the bar, and are drawn if that could decide."""
+def _winner(state, a, b, bar, values):
+    """Return the arm with the largest draw. Those of -1 lie below the bar, and are drawn if that could decide."""
     found = values.argmax()
     if values[found] >= bar:
         return found
@@ -198,7 +244,7 @@ def winner(state, a, b, bar, values):
 
 @compiled
 def skip_ahead(chances, horizon, state, checkpoints):
-    """Throws coins for what happens rarely, and passes all steps up to the first one that comes up heads.
+    """Throw coins for what happens rarely, and pass all steps up to the first one that comes up heads.
 
     Let arm a have the most pulls. It is pulled at a step if its draw lies above a bar and all others' lie below. The
     others' posteriors do not change while a is pulled, and a's is bounded for a block of steps whatever its rewards.
@@ -206,12 +252,18 @@ def skip_ahead(chances, horizon, state, checkpoints):
     is geometric, and the rewards in them are one binomial. At heads the step is played given that.
 
     Where exceptions are frequent, all steps are played, but arms that are far behind have coins there too.
+
+    Args:
+        chances: The arms' means.
+        horizon: The number of pulls.
+        state: The generator's state, which is advanced.
+        checkpoints: Times at which pulls are recorded, sorted.
     """
     arms = chances.size
     a, b, pulls = np.ones(arms), np.ones(arms), np.zeros(arms, np.int64)
     masses, coins, rates, values = np.full(arms, np.nan), np.zeros(arms), np.zeros(arms), np.zeros(arms)
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    place, time = 0, 0
+    mark, time = 0, 0
     while time < horizon:
         arm = pulls.argmax()
         bar, size = choose_bar(a, b, arm)
@@ -219,9 +271,9 @@ def skip_ahead(chances, horizon, state, checkpoints):
         tails = coins_to_skip(a, b, masses, arm, bar, size, coins, rates) if size >= _PLAIN else -np.inf
         skip = tails > math.log1p(-_OFTEN)
         if not skip:
-            bar, tails = coins_to_play(a, b, masses, arm, coins, rates)
+            bar, tails = _coins_to_play(a, b, masses, arm, coins, rates)
             size = min(_PLAIN, horizon - time)
-        quiet = quiet_steps(state, tails, size)
+        quiet = _quiet_steps(state, tails, size)
         if skip:
             gained = binomial(state, quiet, chances[arm])
             a[arm] += gained
@@ -229,24 +281,34 @@ def skip_ahead(chances, horizon, state, checkpoints):
             masses[arm] = np.nan
             pulls[arm] += quiet
             time += quiet
-            place = note(counts, checkpoints, place, pulls, arm, time)
+            mark = note(counts, checkpoints, mark, pulls, arm, time)
         for step in range(quiet if skip else 0, min(quiet + 1, size)):
             values[:] = -1.0
             if step == quiet:
-                throw(state, a, b, arm if skip else -1, bar, coins, rates, values)
+                _throw(state, a, b, arm if skip else -1, bar, coins, rates, values)
             if skip and values[arm] < 0:
                 values[arm] = beta_above(state, a[arm], b[arm], bar)
             for each in range(0 if skip else arms):
                 if coins[each] == 0:
                     values[each] = beta(state, a[each], b[each])
-            pulled = winner(state, a, b, bar, values)
+            pulled = _winner(state, a, b, bar, values)
             reward = bernoulli(state, threshold(chances[pulled]))
             a[pulled] += reward
             b[pulled] += 1 - reward
             masses[pulled] = np.nan
             pulls[pulled] += 1
             time += 1
-            place = note(counts, checkpoints, place, pulls, pulled, time)
+            mark = note(counts, checkpoints, mark, pulls, pulled, time)
             if coins[pulled] > 0:
                 break  # its posterior has changed, and with it its coin
     return counts
+
+
+def program(policy: ThompsonSampling, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(skip_ahead, instance.means)

@@ -1,4 +1,4 @@
-"""How low the noise of a binary tree sinks within a block: the table behind DP-UCB's skip-ahead kernel.
+"""The distribution of the least noise of a binary tree within a block: the table of DP-UCB's skip-ahead kernel.
 
 Inside an aligned block of 2^q pulls the tree's noise is N + W(k), where W(k) adds one fresh Laplace variable for
 each set bit of k, 0 <= k < 2^q. T_q(y) is the probability that W sinks to -y or below, in units of the noise's
@@ -34,7 +34,7 @@ _END_SLOPE = 0.7  # roughly how fast ln T falls there
 
 @cache
 def log_table() -> Any:
-    """Ln T_q(y) for q = 0 .. 27 on the grid y = 0, 1/128, ... 64."""
+    """Return ln T_q(y) for q = 0 .. 27 on the grid y = 0, 1/128, ... 64."""
     step = 1 / (_PER_UNIT * _FINER)
     points = (_REACH + _MARGIN) * _PER_UNIT * _FINER
     y = np.arange(points + 1) * step
@@ -60,35 +60,49 @@ def log_table() -> Any:
 
 @cache
 def depths_of(chance: float) -> Any:
-    """For each level q, the depth y at which T_q(y) falls to this chance."""
+    """Return for each level q the depth y at which T_q(y) falls to this chance."""
     depths = [np.interp(-math.log(chance), -row, np.arange(row.size) / _PER_UNIT) for row in log_table()]
     return np.array([0.0, *depths[1:]])
 
 
 @compiled
 def log_chance(table, level, y):
-    """Ln T_level(y); 0 for y <= 0, since W starts at 0."""
+    """Return ln T_level(y); 0 for y <= 0, since W starts at 0.
+
+    Args:
+        table: The table of `log_table`.
+        level: The block's level.
+        y: The depth, in noise scales.
+    """
     if y <= 0:
         return 0.0
     if level == 0:
         return -1e300
-    place = y * _PER_UNIT
+    position = y * _PER_UNIT
     last = table.shape[1] - 1
-    if place >= last:
-        return table[level, last] + (table[level, last] - table[level, last - 1]) * (place - last)
-    cell = int(place)
-    return table[level, cell] + (place - cell) * (table[level, cell + 1] - table[level, cell])
+    if position >= last:
+        return table[level, last] + (table[level, last] - table[level, last - 1]) * (position - last)
+    cell = int(position)
+    return table[level, cell] + (position - cell) * (table[level, cell + 1] - table[level, cell])
 
 
 @cache
 def coarse_table() -> Any:
-    """T_q(y) at whole y: an upper bound up to the next one, small enough to stay in the processor's cache."""
+    """Return T_q(y) at whole y: an upper bound up to the next one, small enough to stay in the processor's cache."""
     return np.exp(log_table()[:, ::_PER_UNIT])
 
 
 @compiled
 def breaches(state, table, coarse, level, y):
-    """Whether the noise of a block sinks to -y: true with probability T_level(y)."""
+    """Return whether the noise of a block sinks to -y: true with probability T_level(y).
+
+    Args:
+        state: The generator's state, which is advanced.
+        table: The table of `log_table`.
+        coarse: The table of `coarse_table`.
+        level: The block's level.
+        y: The depth, in noise scales.
+    """
     u = uniform(state)
     if u >= coarse[level, min(int(y), _REACH)]:
         return False
@@ -97,9 +111,14 @@ def breaches(state, table, coarse, level, y):
 
 @compiled
 def tangent(table, level, y):
-    """A line a - theta y that bounds ln T_level for every y > 0: ln T is concave, so its tangent at y is one.
+    """Return a line a - theta y that bounds ln T_level for every y > 0: ln T is concave, so its tangent at y is one.
 
     The line is lifted a little against rounding, and a is at least 0 since T is 1 where y <= 0.
+
+    Args:
+        table: The table of `log_table`.
+        level: The block's level.
+        y: The depth, in noise scales.
     """
     cell = min(int(y * _PER_UNIT), table.shape[1] - 2)
     theta = (table[level, cell] - table[level, cell + 1]) * _PER_UNIT
@@ -112,6 +131,12 @@ def next_height(state, table, level, x):
     """Draw y = x + E given that the block behind it, of this level, sinks by y: density exp(-|y - x|)/2 T_level(y).
 
     Rejection from the envelope exp(min(0, a - theta y)), whose four pieces are exponentials.
+
+    Args:
+        state: The generator's state, which is advanced.
+        table: The table of `log_table`.
+        level: The block's level.
+        x: The depth before the node, in noise scales.
     """
     if level == 0:
         return math.log(uniform(state))  # the block is this one pull: y <= 0, an exponential below 0

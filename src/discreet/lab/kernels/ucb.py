@@ -1,20 +1,19 @@
-"""UCB with Bernoulli arms, compiled: reference, lazy and skip-ahead.
-
-Every kernel takes the arms' means, the horizon, a generator state and sorted checkpoints, and gives how often
-each arm was pulled by each checkpoint. Pseudo-regret is a sum over these counts.
-"""
+"""UCB with Bernoulli arms, compiled: reference and skip-ahead."""
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numba import uint64
 
+from discreet.bandits import UCB
+from discreet.lab.instances import Instance
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.race import SLACK, best_rival, leader, next_block, note
+from discreet.lab.kernels.race import SLACK, best_rival, leader, note
 from discreet.lab.kernels.randomness import bernoulli, binomial, threshold, uniform
 
 _SMALLEST_BLOCK = 96  # below this many pulls a binomial costs more than it saves
@@ -23,30 +22,37 @@ _RUN = 128  # pulls at most between two looks at the other arms, where blocks ar
 
 @compiled
 def exploration(step):
-    """sqrt(2 ln t), which every bonus shares."""
+    """Return sqrt(2 ln t), the factor that all bonuses share."""
     return math.sqrt(2 * math.log(step))
 
 
 @compiled
 def reference(chances, horizon, state, checkpoints):
-    """One step at a time, as the policy object does it."""
+    """Play one step at a time, as the policy object does, and return the pulls by checkpoint and arm.
+
+    Args:
+        chances: The arms' means.
+        horizon: The number of pulls.
+        state: The generator's state, which is advanced.
+        checkpoints: Times at which pulls are recorded, sorted.
+    """
     arms = chances.size
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     means, roots = np.zeros(arms), np.zeros(arms)
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    place = 0
+    mark = 0
     for time in range(1, horizon + 1):
         arm = time - 1 if time <= arms else leader(means, roots, exploration(time))
         totals[arm] += bernoulli(state, threshold(chances[arm]))
         pulls[arm] += 1
         means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
-        place = note(counts, checkpoints, place, pulls, arm, time)
+        mark = note(counts, checkpoints, mark, pulls, arm, time)
     return counts
 
 
 @compiled
-def run_of_pulls(state, limit, margin, rival, most):
-    """Pull one arm while its margin stays above 0, `most` times at most; gives its rewards and the pulls.
+def _run_of_pulls(state, limit, margin, rival, most):
+    """Pull one arm while its margin stays above 0, `most` times at most, and return its rewards and the pulls.
 
     While arm a is pulled, the others' indices grow only through ln t. For the whole run they stay below `rival`,
     their best at its last step. With n pulls and total S at the start, a's index stays above that as long as
@@ -77,35 +83,9 @@ def run_of_pulls(state, limit, margin, rival, most):
 
 
 @compiled
-def margin_of(total, pulls, rival, step):
-    """What `run_of_pulls` starts from."""
+def _margin_of(total, pulls, rival, step):
+    """Return the margin that `_run_of_pulls` starts from."""
     return total - pulls * rival + exploration(step) * math.sqrt(pulls) * SLACK
-
-
-@compiled
-def lazy(chances, horizon, state, checkpoints):
-    """Draws the same rewards in the same order as the reference, and looks at the other arms only when it must."""
-    arms = chances.size
-    totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
-    means, roots = np.zeros(arms), np.zeros(arms)
-    counts = np.zeros((checkpoints.size, arms), np.int64)
-    place, time, block = 0, 0, 64
-    while time < horizon:
-        if time < arms:
-            arm, size, margin, rival = time, 1, 0.0, 0.0
-        else:
-            arm = leader(means, roots, exploration(time + 1))
-            size = min(block, horizon - time)
-            rival = best_rival(means, roots, arm, exploration(time + size))
-            margin = margin_of(totals[arm], pulls[arm], rival, time + 1)
-        rewards, done = run_of_pulls(state, threshold(chances[arm]), margin, rival, size)
-        totals[arm] += rewards
-        pulls[arm] += done
-        time += done
-        means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
-        place = note(counts, checkpoints, place, pulls, arm, time)
-        block = next_block(block, done, size, 16, 4096)
-    return counts
 
 
 # Rewards are fresh, or replayed from a table by arm and pull: then what is skipped can be compared with every step.
@@ -113,28 +93,46 @@ def lazy(chances, horizon, state, checkpoints):
 
 @compiled
 def block_of(state, table, arm, start, size, chance):
-    """How many of an arm's next rewards are 1: one binomial draw."""
+    """Return how many of an arm's next rewards are 1: one binomial draw.
+
+    Args:
+        state: The generator's state, which is advanced.
+        table: Rewards to replay, by arm and pull; empty for fresh ones.
+        arm: The arm's index.
+        start: The arm's pulls before.
+        size: The number of rewards.
+        chance: The arm's mean.
+    """
     if table.size:
         ones = 0
-        for place in range(start, start + size):
-            ones += int(table[arm, place])
+        for pull in range(start, start + size):
+            ones += int(table[arm, pull])
         return ones
     return binomial(state, size, chance)
 
 
 @compiled
 def reveal(state, table, arm, start, left, ones):
-    """The next of `left` rewards, `ones` of which are 1: drawn without replacement."""
+    """Return the next of some rewards whose sum is known: drawn without replacement.
+
+    Args:
+        state: The generator's state, which is advanced.
+        table: Rewards to replay, by arm and pull; empty for fresh ones.
+        arm: The arm's index.
+        start: The arm's pulls before.
+        left: The number of rewards that are left.
+        ones: How many of them are 1.
+    """
     if table.size:
         return int(table[arm, start])
     return 1 if uniform(state) * left < ones else 0
 
 
 @compiled
-def run(state, table, arm, start, chance, margin, rival, most):
-    """A run of pulls, reward by reward."""
+def _run(state, table, arm, start, chance, margin, rival, most):
+    """Pull one arm reward by reward, and return its rewards and the pulls."""
     if not table.size:
-        return run_of_pulls(state, threshold(chance), margin, rival, most)
+        return _run_of_pulls(state, threshold(chance), margin, rival, most)
     rewards, done = 0, 0
     while True:
         reward = int(table[arm, start + done])
@@ -146,8 +144,10 @@ def run(state, table, arm, start, chance, margin, rival, most):
 
 
 @compiled
-def guess(margin, rival, chance, most, boldness):
-    """A block size that will probably be certain: how long until the zeros eat up the leader's margin."""
+def _guess(margin, rival, chance, most, boldness):
+    """Return a block size that will probably be certain: the number of pulls until the zeros eat up the leader's
+    margin.
+    """
     failure = max(1 - chance, 1e-9)
     size = boldness * margin / max(rival, 0.05) / failure
     size -= 4 * math.sqrt(max(size, 0.0) * failure * (1 - failure)) / failure
@@ -156,7 +156,18 @@ def guess(margin, rival, chance, most, boldness):
 
 @compiled
 def certain(total, pulls, zeros, size, means, roots, arm, time):
-    """Whether a block with this many zeros is the leader's, in whatever order its rewards come."""
+    """Return whether a block with some zeros is the leader's, in whatever order its rewards come.
+
+    Args:
+        total: The arm's exact total.
+        pulls: The arm's pulls.
+        zeros: The zeros in the block.
+        size: The number of rewards.
+        means: The arms' means.
+        roots: 1/sqrt(pulls) of each arm.
+        arm: The arm's index.
+        time: The time before the block.
+    """
     end = time + 1 + size
     bonus = exploration(end) / math.sqrt(pulls + size)
     return (total / (pulls + zeros) + bonus) * SLACK > best_rival(means, roots, arm, exploration(end))
@@ -164,7 +175,7 @@ def certain(total, pulls, zeros, size, means, roots, arm, time):
 
 @compiled
 def _skip_ahead(chances, horizon, state, checkpoints, table, boldness):
-    """Draws the sum of a whole block first, and looks inside only when the sum does not settle it.
+    """Draw the sum of a whole block first, and look inside only when the sum does not settle it.
 
     Arm a leads with n pulls and total S before step t. Draw the number of zeros z among its next m
     rewards. At any decision inside the block a's mean is at least S/(n + z), since ones never lower a mean,
@@ -178,7 +189,7 @@ def _skip_ahead(chances, horizon, state, checkpoints, table, boldness):
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     means, roots = np.zeros(arms), np.zeros(arms)
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    place, time = 0, 0
+    mark, time = 0, 0
     while time < horizon:
         if time < arms:
             arm, size, margin, rival, short = time, 0, 0.0, 0.0, 1
@@ -186,11 +197,11 @@ def _skip_ahead(chances, horizon, state, checkpoints, table, boldness):
             arm = leader(means, roots, exploration(time + 1))
             short = min(_RUN, horizon - time)
             rival = best_rival(means, roots, arm, exploration(time + short))
-            margin = margin_of(totals[arm], pulls[arm], rival, time + 1)
-            size = guess(margin, rival, chances[arm], horizon - time, boldness)
+            margin = _margin_of(totals[arm], pulls[arm], rival, time + 1)
+            size = _guess(margin, rival, chances[arm], horizon - time, boldness)
         start = pulls[arm]
         if size < _SMALLEST_BLOCK:
-            gained, done = run(state, table, arm, start, chances[arm], margin, rival, short)
+            gained, done = _run(state, table, arm, start, chances[arm], margin, rival, short)
         else:
             ones = block_of(state, table, arm, start, size, chances[arm])
             if certain(totals[arm], start, size - ones, size, means, roots, arm, time):
@@ -210,7 +221,7 @@ def _skip_ahead(chances, horizon, state, checkpoints, table, boldness):
         pulls[arm] += done
         time += done
         means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
-        place = note(counts, checkpoints, place, pulls, arm, time)
+        mark = note(counts, checkpoints, mark, pulls, arm, time)
     return counts
 
 
@@ -219,10 +230,35 @@ _BOLDNESS = 0.9  # scales guesses, which only cost time
 
 
 def skip_ahead(chances: Any, horizon: int, state: Any, checkpoints: Any) -> Any:
-    """The skip-ahead kernel on fresh randomness."""
+    """Skip ahead on fresh rewards, and return the pulls by checkpoint and arm.
+
+    Args:
+        chances: The arms' means.
+        horizon: The number of pulls.
+        state: The generator's state, which is advanced.
+        checkpoints: Times at which pulls are recorded, sorted.
+    """
     return _skip_ahead(chances, horizon, state, checkpoints, _FRESH, _BOLDNESS)
 
 
 def replay(chances: Any, horizon: int, table: Any, checkpoints: Any, boldness: float = _BOLDNESS) -> Any:
-    """The skip-ahead kernel on a table of rewards, and with guesses as bold as you like."""
+    """Skip ahead on a table of rewards, and return the pulls by checkpoint and arm.
+
+    Args:
+        chances: The arms' means.
+        horizon: The number of pulls.
+        table: Rewards to replay, by arm and pull.
+        checkpoints: Times at which pulls are recorded, sorted.
+        boldness: A factor of guessed block sizes, which affect speed only.
+    """
     return _skip_ahead(chances, horizon, np.ones(4, np.uint64), checkpoints, table, boldness)
+
+
+def program(policy: UCB, instance: Instance) -> Any:
+    """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
+
+    Args:
+        policy: The policy.
+        instance: Its arms.
+    """
+    return partial(skip_ahead, instance.means)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.lab.figures import MARKERS, Cloud, Colour, Line, Panel, Picture
-from discreet.lab.stopping_results import StoppingRuns
+from discreet.lab.results import Simulation
 from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, Problem, StoppingFindings
 from discreet.theory import private_stopping_lower_bound
 
@@ -123,7 +123,7 @@ def _sweeps(found: StoppingFindings, kind: str) -> Picture:
     )
 
 
-def _measured(label: str, x: Sequence[float], row: Sequence[StoppingRuns], colour: str, marker: str) -> Line:
+def _measured(label: str, x: Sequence[float], row: Sequence[Simulation], colour: str, marker: str) -> Line:
     """Mean samples with their 5 % to 95 % band."""
     figures = [one.statistics() for one in row]
     low, mean, high = ([figure[key] for figure in figures] for key in ("q05", "mean", "q95"))

@@ -1,0 +1,198 @@
+"""Options that commands share, the reading of their texts, and their completion in a shell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from discreet.core.errors import ArgumentError
+from discreet.lab.engines import ENGINES
+from discreet.lab.instances import INSTANCES, Instance
+from discreet.lab.instances import instance as make_instance
+
+ENGINE_PANEL = "Where it runs"
+WORDS = {"true": True, "false": False, "none": None}
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help."""
+    return "\n\n".join(["Examples:", *lines])
+
+
+def first_sentence(kind: object) -> str:
+    """Return the first paragraph of a docstring in one line."""
+    return " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+
+
+def completion(table: Mapping[str, object]) -> Callable[[], list[tuple[str, str]]]:
+    """Return a function that lists the keys of a table for a shell, each with its value's first sentence."""
+    return lambda: [(name, first_sentence(kind)) for name, kind in table.items()]
+
+
+# ---------------------------------------------------------------------- numbers
+
+
+def read_whole(text: str | int) -> int:
+    """Return the whole number in a text.
+
+    >>> read_whole("5e7"), read_whole("1_000_000")
+    (50000000, 1000000)
+    """
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.5
+    if not number.is_integer():  # neither are infinities and NaN
+        raise typer.BadParameter(f"{text!r} is not a whole number such as 1000, 1_000 or 1e3")
+    return int(number)
+
+
+def read_real(text: str | float) -> float:
+    """Return the number in a text."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number") from None
+
+
+def whole_option(text: str, **more: Any) -> Any:
+    """Return an option that takes a whole number.
+
+    Args:
+        text: Its help.
+        **more: Arguments of `typer.Option`.
+    """
+    return typer.Option(parser=read_whole, metavar="NUMBER", help=text, **more)
+
+
+def real_option(text: str, **more: Any) -> Any:
+    """Return an option that takes a number.
+
+    Args:
+        text: Its help.
+        **more: Arguments of `typer.Option`.
+    """
+    return typer.Option(parser=read_real, metavar="NUMBER", help=text, **more)
+
+
+# ---------------------------------------------------------------------- options of algorithms, and instances
+
+
+def read_options(
+    texts: Iterable[str] | None, epsilon: float | None = None, refused: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the options of an algorithm from texts such as "beta=0.1".
+
+    Args:
+        texts: One text for each option.
+        epsilon: The option `epsilon`, which has an argument of its own.
+        refused: Names that are not accepted, each with the reason.
+
+    >>> read_options(["preset=thesis", "beta=0.1"], epsilon=0.5)
+    {'epsilon': 0.5, 'preset': 'thesis', 'beta': 0.1}
+    """
+    options: dict[str, Any] = {} if epsilon is None else {"epsilon": epsilon}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        name = name.replace("-", "_")
+        if not (name and equals and value):
+            raise ArgumentError(f"an option must look like name=value, got {text!r}")
+        if name in options:
+            raise ArgumentError(f"{name} must be given once, got it twice")
+        if refused and name in refused:
+            raise ArgumentError(f"{name} cannot be set as an option of the policy here: {refused[name]}")
+        options[name] = _read_value(value)
+    return options
+
+
+def _read_value(text: str) -> Any:
+    """Return a number where the text is one, and a word elsewhere.
+
+    >>> [_read_value(text) for text in ("500", "0.1", "thesis", "true")]
+    [500, 0.1, 'thesis', True]
+    """
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return WORDS.get(text.lower(), text)
+
+
+def choose_instance(name: str | None, arms: int | None, own_arms: Sequence[str] | None) -> Instance:
+    """Return the bandit instance that the options name.
+
+    Args:
+        name: A known instance (--instance); C2 if neither it nor `own_arms` is given.
+        arms: Its number of arms (--arms).
+        own_arms: Instead of both, a text for each arm (--arm).
+    """
+    if not own_arms:
+        return make_instance(name or "C2", arms)
+    if name is not None:
+        raise ArgumentError(f"give --instance or --arm, not both: got --instance {name} and {len(own_arms)} of --arm")
+    if arms is not None:
+        raise ArgumentError(f"--arms is for --instance; with --arm it must be left out, got {arms}")
+    return make_instance(own_arms)
+
+
+# ---------------------------------------------------------------------- the types of shared options
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
+OptionTexts = Annotated[
+    list[str] | None,
+    typer.Option("--option", "-O", metavar="NAME=VALUE", help="Any other option of the policy, such as beta=0.1."),
+]
+
+InstanceName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="A known instance: the paper's C1 to C4, or R1 to R3 with rare rewards.",
+        autocompletion=completion(INSTANCES),
+        show_default="C2",
+    ),
+]
+Arms = Annotated[int | None, whole_option("How many arms the instance has.", show_default="5, R3 50")]
+ArmTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--arm",
+        metavar="TEXT",
+        help="An arm of your own, instead of --instance; once for each. A number is the mean of an arm that pays 0 or "
+        "1; others are beta(2,5), uniform(0.2,0.8), normal(0.5,0.1), discrete(0:0.5,1:0.5) and csv(PATH,COLUMN).",
+    ),
+]
+Horizon = Annotated[int, whole_option("Pulls in a run; 5e7 is fine.")]
+Seed = Annotated[int, whole_option("Where the randomness comes from: same seed, same numbers.")]
+
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="serial, threads, processes, dask or ray. The numbers are the same on all.",
+        autocompletion=completion(ENGINES),
+        rich_help_panel=ENGINE_PANEL,
+        show_default="what fits the policies",
+    ),
+]
+Workers = Annotated[
+    int | None,
+    whole_option("Workers to start.", rich_help_panel=ENGINE_PANEL, show_default="one for each processor"),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="A running Dask or Ray cluster to use instead.", rich_help_panel=ENGINE_PANEL),
+]
+
+Alpha = Annotated[float, real_option("How close: 0.1 is within 10% of the true mean.")]
+Beta = Annotated[float, real_option("How often it may be further off: 0.05 is once in 20 times.")]
+Low = Annotated[float | None, real_option("The smallest that a value can be, whatever the data.")]
+High = Annotated[float | None, real_option("The largest that a value can be.")]
+Radius = Annotated[float | None, real_option("Instead of both: values lie in [-RADIUS, RADIUS].")]

@@ -1,0 +1,113 @@
+"""All commands together, and the way from arguments to an exit code.
+
+An error becomes one message on stderr, never a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from discreet import _version
+from discreet.cli import (
+    FAILED,
+    INTERRUPTED,
+    Interrupted,
+    audit,
+    bounds,
+    compare,
+    missing_package,
+    plan,
+    plot,
+    policies,
+    reproduce,
+    serve,
+    simulate,
+    stop,
+)
+from discreet.cli._console import complain, hint, show
+from discreet.core.errors import ArgumentError, DiscreetError
+from discreet.lab.kernels import SlowWarning
+
+FINE, BAD_USAGE = 0, 2
+COMMANDS = (simulate, compare, reproduce, stop, plan, bounds, audit, serve, policies, plot)  # in the order of --help
+
+app = typer.Typer(
+    name="discreet",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+for _command in COMMANDS:
+    app.add_typer(_command.app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        show(f"discreet {_version.__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog="`stop` and `audit` use real noise. All simulations use seeded noise: what they print is not private."
+)
+def _start(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Private sequential decisions: bandits and stopping rules under pure differential privacy."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            return _exit_code(arguments)
+        except DiscreetError as error:
+            complain(str(error))
+            return BAD_USAGE
+        except Interrupted as error:
+            complain(str(error), "interrupted; ")
+            return INTERRUPTED
+        except ModuleNotFoundError as error:
+            complain(f"{missing_package(error)} is not installed: pip install 'discreet[lab]'")
+        except BrokenPipeError:  # the reader, such as head, has closed the pipe: nothing more can be flushed to it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:
+            complain(f"{error.filename or 'a file'}: {error.strerror or error}")
+        return FAILED
+
+
+def _exit_code(arguments: Sequence[str]) -> int:
+    """Run a command and return typer's exit code. Without `standalone_mode` typer raises its errors."""
+    try:
+        code = typer.main.get_command(app).main(list(arguments), prog_name="discreet", standalone_mode=False)
+        sys.stdout.flush()
+    except (typer.Abort, KeyboardInterrupt):
+        code = INTERRUPTED
+    except Exception as error:
+        # Typer's errors of use have no public class in all of its versions, but this method in each.
+        if not hasattr(error, "format_message"):
+            raise
+        context = getattr(error, "ctx", None)
+        where = context.command_path if context else "discreet"
+        raise ArgumentError(f"{error.format_message()}\n{where} --help says more") from error
+    if code == INTERRUPTED:
+        raise Interrupted("nothing was written")
+    return code if isinstance(code, int) else FINE
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    hint(str(message))
+    if issubclass(category, SlowWarning):  # worker processes would repeat it
+        os.environ.setdefault("PYTHONWARNINGS", "ignore::UserWarning")

@@ -1,0 +1,84 @@
+"""`discreet compare`: several policies on one instance."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from discreet.cli._console import Column, fitting_table, show_json
+from discreet.cli._options import completion, examples
+from discreet.cli._simulation import (
+    SPARE_COLUMNS,
+    SimulationOptions,
+    read_policy_options,
+    regret_columns,
+    with_simulation_options,
+)
+from discreet.core.registry import POLICIES
+from discreet.lab.results import Results
+from discreet.lab.setting import with_options
+from discreet.lab.simulate import LEAGUE, Entry, league
+
+app = typer.Typer()
+
+
+@app.command(
+    "compare",
+    epilog=examples(
+        "discreet compare --instance C2 --epsilon 0.25",
+        "discreet compare dp-se dp-ucb dp-ucb:preset=thesis --epsilon 0.5",
+        "discreet compare dp-se dp-ucb dp-se-svt --arms 10 --epsilon 1 --horizon 1e6 --output league.npz",
+    ),
+)
+@with_simulation_options
+def _compare(
+    policies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="POLICY",
+            help="Short names of policies, with options of their own after a colon: dp-ucb:preset=thesis.",
+            autocompletion=completion(POLICIES),
+            show_default=" ".join(LEAGUE),
+        ),
+    ] = None,
+    *,
+    options: SimulationOptions,
+) -> None:
+    """Compare policies on one instance, the best first. An option goes to each policy that has it."""
+    entries = [_read_entry(text) for text in policies or LEAGUE]
+    settings = league(entries, options.policy_options(), options.common())
+    results = options.run(settings)
+    if options.json:
+        show_json([one.to_dict() for one in results])
+        return
+    on = settings[0].instance
+    title = f"{on.name}, K = {len(on)}, T = {settings[0].horizon}"
+    options.report(title, f"of each policy on simulated noise, seed {options.seed}", _league_table(results))
+
+
+def _read_entry(text: str) -> Entry:
+    """Return a policy of a league, with options of its own after a colon.
+
+    >>> _read_entry("dp-ucb:preset=thesis"), _read_entry("se")
+    (('dp-ucb', {'preset': 'thesis'}), 'se')
+    """
+    name, colon, options = text.partition(":")
+    return (name, read_policy_options(options.split(","))) if colon else name
+
+
+def _league_table(results: Results) -> Table:
+    """Return a row for each policy, in the order of the results."""
+    promised = [one.setting.build().privacy.epsilon for one in results]
+    columns: list[Column] = [
+        ("policy", [with_options(one.setting.algorithm, one.setting.other_options) for one in results]),
+        ("private", ["no" if math.isinf(epsilon) else f"yes, {epsilon:g}" for epsilon in promised]),
+        *regret_columns(results),
+        ("s/run", [f"{one.seconds / one.setting.runs:.2g}" for one in results]),
+    ]
+    private = [one.mean for one, epsilon in zip(results, promised, strict=True) if not math.isinf(epsilon)]
+    if private and min(private) > 0:
+        columns.append(("x best private", [f"{one.mean / min(private):.3g}" for one in results]))
+    return fitting_table(columns, SPARE_COLUMNS)

@@ -1,0 +1,45 @@
+"""`discreet plot`: the regret curves of a results file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli._console import check_writable, show
+from discreet.cli._options import examples
+from discreet.core.errors import ArgumentError
+from discreet.lab.results import Results
+
+PICTURES = (".png", ".pdf", ".svg")
+
+app = typer.Typer()
+
+
+@app.command(
+    "plot",
+    epilog=examples(
+        "discreet compare --epsilon 0.25 --output league.npz", "discreet plot league.npz --log -o league.pdf"
+    ),
+)
+def _plot(
+    file: Annotated[Path, typer.Argument(metavar="FILE.npz", help="What --output of simulate or compare wrote.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A .png, .pdf or .svg.", show_default="FILE.png"),
+    ] = None,
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic axes.")] = False,
+) -> None:
+    """Draw the regret curves of a results file: means, with bands from the 5 % to the 95 % quantile."""
+    target = output or file.with_suffix(".png")
+    if target.suffix.lower() not in PICTURES:
+        raise ArgumentError(f"output must end in {', '.join(PICTURES)}, got {str(target)!r}")
+    results = Results.load(file)
+    check_writable(target)
+    from discreet.lab.figures import DPI  # noqa: PLC0415  (matplotlib)
+
+    figure: Any = results.plot(log=log).figure
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target, dpi=DPI)
+    show(str(target))

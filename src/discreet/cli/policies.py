@@ -1,0 +1,70 @@
+"""`discreet policies`: every policy and stopping rule with its options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from discreet.cli._console import console, plain_table, show, show_json
+from discreet.cli._options import Json, first_sentence
+from discreet.core.algorithm import Algorithm
+from discreet.core.options import field_names, required_options
+from discreet.core.registry import TABLES
+
+TITLES = {"policy": "Policies", "rule": "Stopping rules (for `discreet stop`)"}
+ROOM_FOR_CLASSES = 120  # columns
+
+app = typer.Typer()
+
+
+@app.command("policies")
+def _policies(json: Json = False) -> None:
+    """List every policy and stopping rule with its options."""
+    rows = [_describe(what, name, kind) for what, table in TABLES.items() for name, kind in sorted(table.items())]
+    if json:
+        show_json(rows)
+        return
+    for kind, title in TITLES.items():
+        console().print(_table([row for row in rows if row["kind"] == kind], title))
+        show("")
+
+
+def _describe(what: str, name: str, kind: type[Algorithm]) -> dict[str, Any]:
+    """Return one algorithm as JSON values."""
+    needs = [option for option in required_options(kind) if option != "arms"]
+    defaults = {one.name: one.default for one in fields(kind)}
+    return {
+        "name": name,
+        "kind": what,
+        "class": kind.__name__,
+        "private": "as wrapped" if "policy" in defaults else "no" if kind.reason is None else "yes",
+        "experimental": kind.experimental,
+        "needs": needs,
+        "options": {one: defaults[one] for one in field_names(kind, init=True) if one not in (*needs, "arms")},
+        "summary": first_sentence(kind),
+    }
+
+
+def _table(rows: Sequence[dict[str, Any]], title: str) -> Table:
+    """Return a table for a person; long texts continue in the next line."""
+    table = plain_table(title)
+    table.add_column("name", no_wrap=True)
+    table.add_column("private")
+    table.add_column("class", no_wrap=True)
+    table.add_column("options (* needed)", max_width=30)
+    table.add_column("what it is")
+    for row in rows:
+        options = ", ".join([f"{name}*" for name in row["needs"]] + list(row["options"]))
+        table.add_row(*map(Text, (row["name"], row["private"], row["class"], options, _summary(row))))
+    if console().width < ROOM_FOR_CLASSES:
+        del table.columns[2]
+    return table
+
+
+def _summary(row: dict[str, Any]) -> str:
+    return f"(experimental) {row['summary']}" if row["experimental"] else row["summary"]

@@ -1,0 +1,214 @@
+"""The ledger: all releases of a run, in order."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, overload
+
+from discreet.core.plans import Arm
+from discreet.core.releases import Kind, Release
+
+_WAITING = 256  # closes that wait to be entered in rows: short runs never pay for it
+_LARGEST = 2**63
+_WIDTH = 6  # numbers in a row
+
+
+class _Rows:
+    """Releases of one number each, in rows of 48 bytes."""
+
+    def __init__(self) -> None:
+        self.numbers = array("q")  # of each row: epoch, arm, first, last, kind, steps
+        self.kinds: list[tuple[str, float, float, bool]] = []  # kind, scale, epsilon, simulated: few differ
+        self.others: dict[int, Release] = {}  # by row: tests, and numbers that need more than 64 bits
+
+    def cut(self, length: int) -> _Rows:
+        """Return a copy of the first rows."""
+        twin = _Rows()
+        twin.numbers = self.numbers[: length * _WIDTH]
+        twin.kinds = list(self.kinds)
+        twin.others = {index: release for index, release in list(self.others.items()) if index < length}
+        return twin
+
+
+class Ledger(Sequence[Release]):
+    """All releases of a run, in order, in 48 bytes each.
+
+    The tests of one sparse vector are one entry: the entry of more tests takes the place of the one that it has grown
+    from. Samples of an algorithm that is not private are not kept. Epochs without releases are counted.
+
+    Args:
+        arms: The names of the arms.
+    """
+
+    def __init__(self, arms: Sequence[Arm]) -> None:
+        self._arms = tuple(arms)
+        self._rows = _Rows()
+        self._owns = True  # False while the rows are another ledger's, which may add to them
+        self._length = 0  # rows that belong to this ledger
+        self._epochs = 0
+        self._tests: Release | None = None  # the last entry, while it is of tests that may grow
+        self._waiting: list[Sequence[Release]] = []
+
+    def close_epoch(self, releases: Sequence[Release]) -> None:
+        """Enter what closing a plan has released. Tests that have not halted leave the epoch open.
+
+        Args:
+            releases: The releases, in order; none for a plan that releases nothing.
+        """
+        self._waiting.append(releases)
+        if len(self._waiting) >= _WAITING:
+            self._settle()
+
+    @property
+    def epochs(self) -> int:
+        """The number of epochs that have closed, with or without releases."""
+        self._settle()
+        return self._epochs
+
+    def by_epoch(self) -> Iterator[tuple[Release, ...]]:
+        """Yield the releases of one epoch after another, as an algorithm learns them; none where nothing was released.
+
+        Tests that have not halted are yielded by themselves, before what closed their epoch, if it has closed.
+        """
+        entries = iter(self)
+        entry = next(entries, None)
+        for epoch in range(1, self.epochs + 2):
+            found: list[Release] = []
+            while entry is not None and entry.epoch == epoch:
+                found.append(entry)
+                if entry.kind == Kind.TESTS and not entry.above:
+                    yield tuple(found)
+                    found = []
+                entry = next(entries, None)
+            if epoch <= self._epochs:
+                yield tuple(found)
+
+    def copy(self) -> Ledger:
+        """Return an equal ledger that grows apart from this one. Its rows are copied when it grows."""
+        twin = object.__new__(Ledger)
+        twin.__dict__.update({**self.__dict__, "_owns": False, "_waiting": list(self._waiting)})
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._settle()
+        return {**self.__dict__, "_rows": self._rows.cut(self._length), "_owns": True}
+
+    # ------------------------------------------------------------------ as a sequence
+
+    def __len__(self) -> int:
+        self._settle()
+        return self._length + (self._tests is not None)
+
+    @overload
+    def __getitem__(self, position: int) -> Release: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Release]: ...
+    def __getitem__(self, position: Any) -> Any:
+        indices = range(len(self))[position]
+        return [self._entry(index) for index in indices] if isinstance(position, slice) else self._entry(indices)
+
+    def __iter__(self) -> Iterator[Release]:
+        return map(self._entry, range(len(self)))
+
+    def _entry(self, index: int) -> Release:
+        if index == self._length and self._tests is not None:
+            return self._tests
+        rows = self._rows
+        if index in rows.others:
+            return rows.others[index]
+        epoch, arm, first, last, number, steps = rows.numbers[index * _WIDTH : (index + 1) * _WIDTH]
+        kind, scale, epsilon, simulated = rows.kinds[number]
+        return Release(epoch, kind, ((self._arms[arm], first, last),), steps, scale, epsilon, simulated)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Ledger of {len(self)} releases in {self._epochs} epochs>"
+
+    # ------------------------------------------------------------------ entering
+
+    def _settle(self) -> None:
+        """Enter the closes that wait."""
+        waiting, self._waiting = self._waiting, []
+        for releases in waiting:
+            kind: str | None = None
+            for release in releases:
+                kind = release.kind
+                if kind != Kind.SAMPLES:
+                    self._enter(release)
+            self._epochs += kind != Kind.TESTS
+
+    def _enter(self, release: Release) -> None:
+        before = self._tests
+        grown = before is not None and release.kind == Kind.TESTS and _starts(before) == _starts(release)
+        if before is not None and not grown:
+            self._add_row(before)
+        self._tests = release if release.kind == Kind.TESTS else None
+        if self._tests is None:
+            self._add_row(release)
+
+    @cached_property
+    def _index(self) -> dict[Arm, int]:
+        return {arm: index for index, arm in enumerate(self._arms)}
+
+    def _add_row(self, release: Release) -> None:
+        if not self._owns:
+            self._rows, self._owns = self._rows.cut(self._length), True
+        rows = self._rows
+        if release.kind == Kind.TESTS or not -_LARGEST <= release.steps < _LARGEST:
+            rows.others[self._length] = release
+            row = (release.epoch, 0, 0, 0, 0, 0)
+        else:
+            ((arm, first, last),) = release.spans
+            kind = release.kind, release.scale, release.epsilon, release.simulated
+            if kind not in rows.kinds:
+                rows.kinds.append(kind)
+            row = (release.epoch, self._index[arm], first, last, rows.kinds.index(kind), release.steps)
+        rows.numbers.extend(row)
+        self._length += 1
+
+
+def _starts(release: Release) -> list[tuple[Arm, int]]:
+    return [(arm, first) for arm, first, _ in release.spans]
+
+
+def spent(releases: Iterable[Release]) -> float:
+    """Return what releases cost the reward that pays most. Releases of different rewards compose in parallel.
+
+    >>> one = Release(1, "total", ((None, 1, 100),), 35, 1.0, 0.5, False)
+    >>> two = Release(1, "total", ((None, 101, 300),), 95, 1.0, 0.5, False)
+    >>> spent([one, two]), spent([one, one, two]), spent([])
+    (0.5, 1.0, 0.0)
+    """
+    changes: defaultdict[Arm, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for release in releases:
+        for arm, first, last in release.spans:
+            changes[arm][first] += release.epsilon
+            changes[arm][last + 1] -= release.epsilon
+    return max((max(accumulate(at[place] for place in sorted(at))) for at in changes.values()), default=0.0)
+
+
+def spent_by_person(releases: Iterable[Release]) -> float:
+    """Return what releases cost a person who had the dearest reward of every epoch: epochs add up.
+
+    It is for algorithms whose epochs release nothing but their own rewards, and for people with at most one reward in
+    each epoch. The sum is exact but for one rounding at its end, so it is at most epsilon if the exact one is.
+
+    >>> one = Release(1, "total", (("A", 1, 100),), 35, 1.0, 0.5, False)
+    >>> two = Release(1, "total", (("B", 1, 100),), 95, 1.0, 0.5, False)
+    >>> three = Release(2, "total", (("B", 101, 300),), 95, 1.0, 0.25, False)
+    >>> spent_by_person([one, two, three]), spent([one, two, three])
+    (0.75, 0.5)
+    """
+    epochs: defaultdict[int, list[Release]] = defaultdict(list)
+    for release in releases:
+        epochs[release.epoch].append(release)
+    return math.fsum(map(spent, epochs.values()))

@@ -1,0 +1,231 @@
+"""Plans and queries: what to sample in the next epoch, and how it is released. Both are public.
+
+A query's type chooses the mechanism that answers it. How they may evolve: a new way of releasing is a new query type;
+a field is added last, with a default that means what its absence meant; no field changes its meaning. Whoever meets a
+type that it does not know refuses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.core.statistics import Statistic
+
+Arm = str | int | float | bool | None
+"""The name of an arm. A stopping rule has one arm, None."""
+Series = tuple[int, ...]
+"""The name of a run of queries that one mechanism answers. A later series ends an earlier one for ever."""
+
+
+class TotalsQuery(NamedTuple):
+    """Release each planned arm's statistic once, with noise.
+
+    Attributes:
+        epsilons: What a reward pays for each part of the statistic.
+        held: Arms that are not released yet. Their rewards wait for a later query of the same series.
+        series: The run of queries that this one belongs to.
+    """
+
+    epsilons: tuple[float, ...]
+    held: frozenset[Arm] = frozenset()
+    series: Series = (0,)
+
+    @property
+    def prices(self) -> tuple[float, ...]:
+        """What one reward pays. The sum is its whole price."""
+        return self.epsilons
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """What may not change within a series."""
+        return ()
+
+    def within(self, phase: int) -> Self:
+        """Return the same query in a phase of its own, which ends all earlier ones."""
+        return self._replace(series=(phase, *self.series))
+
+
+class Measure(StrEnum):
+    """What a threshold query compares with its limits."""
+
+    DISTANCE = "distance"
+    """The absolute value of one arm's total."""
+    SPREAD = "spread"
+    """The largest total of an arm minus the smallest."""
+    ONE_SIDED = "one-sided"
+    """One arm's total, of rewards that are never negative."""
+
+
+class ThresholdQuery(NamedTuple):
+    """Test a measure of a series's running totals against public limits until one is reached: a sparse vector.
+
+    Attributes:
+        counts: The number of rewards of each arm at each test, counted from the start of the series.
+        limits: The limit of each test in grid steps, rounded against halting.
+        epsilon: What a reward pays for all tests of the series together.
+        release_epsilon: What a reward pays for the totals that are released at the test that halts.
+        measure: What is compared.
+        series: The sparse vector that the tests belong to.
+    """
+
+    counts: range | tuple[int, ...]
+    limits: NDArray[np.int64] | tuple[int, ...]
+    epsilon: float
+    release_epsilon: float
+    measure: Measure = Measure.DISTANCE
+    series: Series = (0,)
+
+    @property
+    def prices(self) -> tuple[float, ...]:
+        """What one reward pays. The sum is its whole price."""
+        return self.epsilon, self.release_epsilon
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """What may not change within a series."""
+        return self.epsilon, self.release_epsilon, self.measure
+
+    def __eq__(self, other: object) -> bool:
+        """Return True if all fields are equal; limits may be arrays."""
+        if not isinstance(other, ThresholdQuery):
+            return NotImplemented
+        same = self.terms == other.terms and self.series == other.series
+        return same and np.array_equal(self.counts, other.counts) and np.array_equal(self.limits, other.limits)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash((self.terms, self.series))
+
+    def within(self, phase: int) -> Self:
+        """Return the same query in a phase of its own, which ends all earlier ones."""
+        return self._replace(series=(phase, *self.series))
+
+
+class CounterQuery(NamedTuple):
+    """Add rewards to each planned arm's continual counter, and release the node that they complete.
+
+    Attributes:
+        epsilon: What a reward pays for all nodes that it lies in.
+        horizon: The number of rewards that an arm may have; None for a hybrid counter, which never ends.
+        series: The counters that the rewards are added to.
+    """
+
+    epsilon: float
+    horizon: int | None
+    series: Series = (0,)
+
+    @property
+    def prices(self) -> tuple[float, ...]:
+        """What one reward pays. The sum is its whole price."""
+        return (self.epsilon,)
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """What may not change within a series."""
+        return self.epsilon, self.horizon
+
+    def within(self, phase: int) -> Self:
+        """Return the same query in a phase of its own, which ends all earlier ones."""
+        return self._replace(series=(phase, *self.series))
+
+
+class SamplesQuery(NamedTuple):
+    """Hand over samples as they are, for algorithms that are not private.
+
+    Attributes:
+        series: The run of queries that this one belongs to.
+    """
+
+    series: Series = (0,)
+
+    @property
+    def prices(self) -> tuple[float, ...]:
+        """What one reward pays: no finite epsilon is enough."""
+        return (float("inf"),)
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """What may not change within a series."""
+        return ()
+
+    def within(self, phase: int) -> Self:
+        """Return the same query in a phase of its own, which ends all earlier ones."""
+        return self._replace(series=(phase, *self.series))
+
+
+Query = TotalsQuery | ThresholdQuery | CounterQuery | SamplesQuery
+
+
+class Plan(NamedTuple):
+    """What to sample in the next epoch, and how it is released.
+
+    Attributes:
+        epoch: The epoch's number, from 1.
+        pulls: The number of rewards to take of each arm.
+        query: How they are released; None where rewards decide nothing and need not be collected.
+        statistic: What is added up of them.
+    """
+
+    epoch: int
+    pulls: Mapping[Arm, int]
+    query: Query | None = None
+    statistic: Statistic = Statistic.TOTAL
+
+    @property
+    def size(self) -> int:
+        """The number of rewards of all arms together."""
+        return sum(self.pulls.values())
+
+    @property
+    def learns(self) -> bool:
+        """True if rewards must be collected; False if they decide nothing."""
+        return self.query is not None
+
+    @property
+    def releases(self) -> bool:
+        """True if closing it releases something: not without a query, nor where every arm is held."""
+        query = self.query
+        return query is not None and not (isinstance(query, TotalsQuery) and len(query.held) == len(self.pulls))
+
+    @property
+    def many_tests(self) -> bool:
+        """True if a driver may close it after a part of its rewards, with `until`."""
+        query = self.query
+        return isinstance(query, SamplesQuery) or (isinstance(query, ThresholdQuery) and len(query.counts) > 1)
+
+    def until(self, count: int) -> Plan:
+        """Return the plan with its first tests only.
+
+        Args:
+            count: The number of tests to keep, at least 1; for a samples query, the number of samples.
+
+        Raises:
+            TypeError: The query is neither of tests nor of samples.
+        """
+        query = self.query
+        if isinstance(query, SamplesQuery):
+            return self._replace(pulls=dict.fromkeys(self.pulls, count))
+        if not isinstance(query, ThresholdQuery):
+            raise TypeError(f"only plans of tests or samples can be cut, got {query!r}")
+        if count == len(query.counts):
+            return self
+        before = query.counts[-1] - next(iter(self.pulls.values()))
+        counts, limits = query.counts[:count], query.limits[:count]
+        cut = ThresholdQuery(counts, limits, query.epsilon, query.release_epsilon, query.measure, query.series)
+        return self._replace(pulls=dict.fromkeys(self.pulls, counts[-1] - before), query=cut)
+
+    def renumbered(self, epoch: int, query: Query | None) -> Plan:
+        """Return the plan as another epoch's, with another query.
+
+        Args:
+            epoch: The other epoch's number.
+            query: The other query.
+        """
+        return self._replace(epoch=epoch, query=query)

@@ -1,0 +1,24 @@
+"""Samples as they are, for algorithms that are not private."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.core.plans import Arm, Plan
+from discreet.core.releases import Kind, Release
+from discreet.mechanisms._mechanism import Mechanism
+
+
+class Samples(Mechanism):
+    """Hands over samples. The curator refuses it where anything is promised, since its price is infinite."""
+
+    def answer(self, plan: Plan, totals: Mapping[Arm, Any], taken: Mapping[Arm, int]) -> tuple[Release, ...]:
+        """Hand over each planned arm's samples. See `Mechanism.answer` for the arguments."""
+        self._check_arms(plan, totals)
+        return tuple(
+            Release(plan.epoch, Kind.SAMPLES, ((arm, taken[arm] + 1, taken[arm] + count),), totals[arm], 0.0, math.inf,
+                    simulated=False)
+            for arm, count in plan.pulls.items()
+        )  # fmt: skip

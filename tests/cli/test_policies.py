@@ -1,0 +1,21 @@
+"""`discreet policies`: every algorithm with its options."""
+
+import json
+
+import discreet
+
+
+def test_policies(run):
+    code, out, _ = run("policies")
+    assert code == 0
+    everything = {**discreet.POLICIES, **discreet.RULES}
+    for name, kind in everything.items():
+        assert f"{name} " in out
+        assert kind.__name__ in out
+    found = {row["name"]: row for row in json.loads(run("policies", "--json")[1])}
+    assert set(found) == set(everything)
+    assert found["dp-se"]["private"] == "yes"
+    assert found["dp-se"]["needs"] == ["epsilon"]
+    assert found["ucb"]["private"] == "no"
+    assert found["guess-and-double"]["private"] == "as wrapped"
+    assert found["dp-ucb"]["options"]["preset"] == "event-level"

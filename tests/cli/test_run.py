@@ -1,0 +1,85 @@
+"""All commands: help, completion, progress, exit codes, and that no mistake gives a traceback."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import discreet
+
+SE = ["simulate", "se", "--horizon", "2_000", "--runs", "3"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("simulate", "Missing argument 'POLICY'"),
+        ("simulat", "No such command 'simulat'"),
+        ("--nonsense", "No such option"),
+    ],
+)
+def test_bad_use_is_explained(refused, line, message):
+    assert message in refused(line)
+
+
+@pytest.mark.parametrize("missing", ["pandas", "typer"])
+def test_a_missing_package_is_named(run, monkeypatch, tmp_path, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.delitem(sys.modules, "discreet.cli._run", raising=False)
+    code, _, err = run(*SE, "--csv", tmp_path / "x.csv")
+    assert code == 1
+    assert missing in err
+    assert "pip install 'discreet[lab]'" in err
+
+
+def test_version_and_help(run):
+    assert run("--version") == (0, f"discreet {discreet.__version__}\n", "")
+    for arguments in ((), ("--help",)):
+        code, out, _ = run(*arguments)
+        assert code == 0
+        assert all(command in out for command in ("simulate", "compare", "reproduce", "policies", "plot"))
+    for command in ("simulate", "compare", "reproduce", "plot"):
+        code, out, _ = run(command, "--help")
+        assert code == 0
+        assert f"discreet {command}" in out.split("Examples:")[1]
+
+
+def test_shell_completion(program, completions):
+    script = program(env={**os.environ, "_DISCREET_COMPLETE": "source_bash"}).stdout
+    assert "complete -o default -F _discreet_completion discreet" in script
+    assert {"dp-se", "dp-ucb", "dp-bai"} <= set(completions("discreet simulate dp-"))
+    assert completions("discreet simulate dp-se --instance C") == ["C1", "C2", "C3", "C4"]
+    assert completions("discreet compare --engine t") == ["threads"]
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys; from discreet.cli import main; main(['--help']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert not {"numba", "pandas", "matplotlib", "scipy", "jinja2"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("extra", [(), ("--json",)])
+@pytest.mark.parametrize(
+    ("words", "label"),
+    [
+        (SE, "simulating se"),
+        (["audit", "laplace", "--samples", "60"], "auditing 1 algorithm"),
+    ],
+    ids=["simulate", "audit"],
+)
+def test_the_progress_bar_is_for_people(words, label, extra):
+    """On a terminal's stderr, and neither in a pipe nor beside JSON."""
+    ours, theirs = pytest.importorskip("pty").openpty()  # not on Windows
+    command = [sys.executable, "-m", "discreet", *words, *extra]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
+        out, _ = process.communicate(timeout=60)
+    os.close(theirs)
+    try:
+        err = os.read(ours, 100_000).decode()
+    except OSError:  # how Linux says that nothing was written
+        err = ""
+    os.close(ours)
+    assert process.returncode == 0
+    assert label not in out
+    assert (label in err) == (not extra)

@@ -177,7 +177,8 @@ def stopping_headlines(found: StoppingFindings) -> list[str]:
     worst = max(one.failure_rate / dict(one.setting.options)["beta"] for one in risked)
     failed, runs = sum(int(one.failed.sum()) for one in risked), sum(one.setting.runs for one in risked)
     sentences.append(
-        f"Where the rules are likeliest to break their promise, {failed:,} of {runs:,} runs did; the largest failure rate observed is {100 * worst:.1f} % of its beta."
+        f"Where the rules are likeliest to break their promise, {failed:,} of {runs:,} runs did; the largest failure "
+        f"rate observed is {100 * worst:.1f} % of its beta."
     )
     return sentences
 

@@ -12,6 +12,7 @@ import discreet
 from discreet import DPNAS, NAS, ArgumentError, DPExponentialNAS, EBGStop, EBStop, SimulatedNoise, Totals
 from discreet.stopping.ebgstop import interval_of
 from tests._tools import examples, references
+from tests._tools.promises import BETA, DISTRIBUTIONS, rule_failures
 from tests._tools.rules import ByScale
 
 PRIVATE = [name for name in sorted(discreet.RULES) if examples.is_private(name)]
@@ -169,39 +170,14 @@ def test_empirical_bernstein_stops_earlier_when_the_variance_is_small():
 
 # ---------------------------------------------------------------------- the promise
 
-DISTRIBUTIONS = {
-    # name: (mean, sampler); all in [-1, 1]
-    "two-point": (0.5, lambda rng, n: np.where(rng.random(n) < 0.75, 1.0, -1.0)),
-    "beta": (-0.6, lambda rng, n: 2 * rng.beta(0.5, 2.0, n) - 1),
-    "small mean": (0.2, lambda rng, n: np.where(rng.random(n) < 0.6, 1.0, -1.0)),
-}
-ALPHA, BETA, RUNS, FEW = 0.5, 0.2, 1000, 250
-
-
-def failures(name, distribution, runs=RUNS, **options):
-    """Runs that broke the promise, and runs that did not halt within the cap."""
-    mean, sample = DISTRIBUTIONS[distribution]
-    bounds = {"radius": 1.0}
-    if name in examples.ONE_SIDED:
-        mean, sample = (mean + 1) / 2, lambda rng, n: (DISTRIBUTIONS[distribution][1](rng, n) + 1) / 2
-        bounds = {"low": 0.0, "high": 1.0}
-    broken = unfinished = 0
-    private = {"epsilon": 1.0} if examples.is_private(name) else {}
-    rule = discreet.make_rule(name, alpha=ALPHA, beta=BETA, max_samples=2**17, **bounds, **private, **options)
-    for run in range(runs):
-        rng = np.random.default_rng([run, 77])
-        stream = (sample(rng, 2048) for _ in range(64))
-        result = rule.run(stream, noise=SimulatedNoise([run, 78]) if private else None)
-        unfinished += not result.reached
-        broken += result.reached and abs(result.estimate - mean) > ALPHA * abs(mean)
-    return broken, unfinished
+FEW = 250
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("name", sorted(discreet.RULES))
 def test_every_rule_keeps_its_promise(name, distribution):
     """250 runs here, and 1,000 in the studies."""
-    broken, unfinished = failures(name, distribution, runs=FEW)
+    broken, unfinished = rule_failures(name, distribution, FEW)
     assert unfinished == 0
     # Were the failure rate above beta, so few failures would have a chance of one in a million.
     assert broken <= stats.binom.ppf(1e-6, FEW, BETA)
@@ -211,5 +187,5 @@ def test_a_rule_that_halts_too_early_breaks_its_promise_visibly(monkeypatch):
     """A planted bug: the radius is a tenth of what it should be."""
     honest = NAS.hoeffding_radius
     monkeypatch.setattr(NAS, "hoeffding_radius", lambda self, t: honest(self, t) / 10)
-    broken, _ = failures("nas", "small mean", runs=300)
+    broken, _ = rule_failures("nas", "near-zero mean", 300)
     assert broken > stats.binom.ppf(1e-6, 300, BETA)

@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 import psutil
+from discreet.lab.stopping import run_rule
 
 import discreet
 from benchmarks.peers import PEERS, PUBLIC
@@ -24,7 +25,6 @@ from discreet.lab import Bernoulli, Discrete, Setting, StoppingSetting, instance
 from discreet.lab.kernels import dp_ucb, imed, kl_ucb, thompson_sampling, ucb
 from discreet.lab.kernels.randomness import fresh_state
 from discreet.lab.simulate import run_setting
-from discreet.lab.stopping import run_rule
 
 
 def best_of(repeats, work):

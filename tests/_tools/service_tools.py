@@ -13,8 +13,7 @@ from discreet.service.experiments.control import Control
 from discreet.service.http import tokens
 from discreet.service.http.app import make_app
 from discreet.service.http.messages import NewExperiment, NewPopulation
-from discreet.service.storage import schema
-from discreet.service.storage.database import SQLite, open_database
+from discreet.service.storage import SQLite, open_database, schema
 from discreet.service.storage.migrations import migrate
 from tests._tools.service_web import Web
 

@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from discreet.lab.kernels.stopping import coin_on
+from discreet.lab.stopping_play import _by_object, _in_chunks
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
@@ -16,8 +18,6 @@ from discreet.core.tails import bernstein_radius, hoeffding_radius, largest_mean
 from discreet.lab import StoppingSetting, Uniform, simulate_rule
 from discreet.lab.kernels import bernstein as kernel
 from discreet.lab.kernels.randomness import fresh_state
-from discreet.lab.kernels.stopping import coin_on
-from discreet.lab.stopping_play import _by_object, _in_chunks
 from discreet.stopping._released import block_ends, failure_bound, least_level
 
 EASY = {"alpha": 0.5, "beta": 0.1}

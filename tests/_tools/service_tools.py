@@ -77,7 +77,7 @@ class World:
         for start in range(0, missing, 1000):
             size = min(1000, missing - start)
             given += self.ask_all(name, [f"{prefix}-{epoch.number}-{start + one}" for one in range(size)])
-        told = [(one, reward(one.arm)) for one in given]
+        told = [(one, reward(one.arm)) for one in given if one.learn]
         assert set(self.tell(*[one for one in told if one[1] is not None])) <= {"accepted"}
         return given
 

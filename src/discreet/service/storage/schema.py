@@ -134,6 +134,7 @@ epoch = Table(
     Column("state", Text, nullable=False, comment="open, closed, forfeited or discarded"),
     Column("generation", Integer, nullable=False, comment="random: a lost epoch of this number had another one"),
     Column("plan", Pulls, nullable=False, comment="slots by arm index"),
+    Column("learns", Boolean, nullable=False, comment="false if rewards of it decide nothing"),
     Column("quota", BigInteger, nullable=False),
     Column("dealt", BigInteger, nullable=False),
     Column("threshold", Double),

@@ -35,6 +35,7 @@ from discreet.core.registry import POLICIES, RULES, make_policy, make_rule, regi
 from discreet.core.releases import Kind, Release
 from discreet.drivers import Bandit, StoppingResult, Stream, Ticket, Told, Totals
 from discreet.mechanisms import Curator
+from discreet.recommend import Recommendation, recommend
 from discreet.stopping import *  # noqa: F403
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ __all__ = [
     "Plan",
     "Privacy",
     "PrivacyError",
+    "Recommendation",
     "Release",
     "ServiceError",
     "SimulatedNoise",
@@ -72,6 +74,7 @@ __all__ = [
     "__version__",
     "make_policy",
     "make_rule",
+    "recommend",
     "register",
     "spent",
     "spent_by_person",

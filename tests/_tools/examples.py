@@ -1,10 +1,9 @@
-"""One small, quick example of every mechanism and of every registered policy and rule, for the contract suites."""
-
-import inspect
+"""A small, quick example of every registered policy and rule, for the contract suites."""
 
 import numpy as np
 
 import discreet
+from discreet.core.options import field_names
 
 OPTIONS = {"epsilon": 1.0, "horizon": 200_000, "beta": 0.1, "max_pulls": 200_000, "seed": 1}
 # A decision a pull: short horizons keep their tests quick.
@@ -12,44 +11,30 @@ STEPWISE = ("ucb", "kl-ucb", "imed", "ts", "dp-ucb", "dp-ucb-hybrid")
 EASY = (0.95, 0.05)
 # Rules that refuse samples below 0, and with them a radius.
 ONE_SIDED = ("dp-nas-one-sided",)
-SENSITIVITY = 10**9
-# By the names that `discreet audit` has for them.
-MECHANISMS = {
-    "laplace": lambda: discreet.LaplaceMechanism(SENSITIVITY, 1.0),
-    "above-threshold": lambda: discreet.AboveThreshold(SENSITIVITY, 1.0),
-    "prefix-above-threshold": lambda: discreet.PrefixSumAboveThreshold(SENSITIVITY, 1.0),
-    "binary-tree": lambda: discreet.BinaryTreeCounter(100, SENSITIVITY, 1.0),
-    "hybrid-counter": lambda: discreet.HybridCounter(SENSITIVITY, 1.0),
-}
 
 
-def policy(name, arms=("A", "B"), noise=None, **options):
-    kind = discreet.POLICIES[name]
-    known = inspect.signature(kind).parameters
+def policy(name, arms=("A", "B"), **options):
+    known = field_names(discreet.POLICIES[name], init=True)
     chosen = {key: value for key, value in OPTIONS.items() if key in known}
     if name in STEPWISE:
         chosen["horizon"] = 2000
     if name == "guess-and-double":
         chosen = {"policy": "dp-se", "epsilon": 1.0, "first_guess": 2**18}
-    if noise is not None and is_private(name):
-        chosen["noise"] = noise
     return discreet.make_policy(name, arms, **{**chosen, **options})
+
+
+def rule(name, **options):
+    chosen = {"alpha": 0.5, "beta": 0.1, "low": 0.0, "high": 1.0}
+    if is_private(name):
+        chosen["epsilon"] = 2.0
+    if "radius" in options:
+        del chosen["low"], chosen["high"]
+    return discreet.make_rule(name, **{**chosen, **options})
 
 
 def is_private(name):
     table = discreet.POLICIES if name in discreet.POLICIES else discreet.RULES
-    return "noise" in inspect.signature(table[name]).parameters
-
-
-def rule(name, noise=None, **options):
-    chosen = {"alpha": 0.5, "beta": 0.1, "low": 0.0, "high": 1.0}
-    if is_private(name):
-        chosen["epsilon"] = 2.0
-        if noise is not None:
-            chosen["noise"] = noise
-    if "radius" in options:
-        del chosen["low"], chosen["high"]
-    return discreet.make_rule(name, **{**chosen, **options})
+    return name == "guess-and-double" or table[name].reason is not None
 
 
 def hopeless(name):

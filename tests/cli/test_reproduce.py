@@ -1,57 +1,42 @@
 """`discreet reproduce`: what it writes, and an interrupted reproduction that goes on."""
 
 import json
-import sys
-from functools import partial
-from types import SimpleNamespace
 
 import pytest
 
-from discreet.cli import reproduce
 from discreet.lab.store import Store
-from discreet.reproduction.distributions import LawGrid
 from discreet.reproduction.evaluation import Evaluation
 from discreet.reproduction.league import LeagueStudy
-from discreet.reproduction.report import Reproduced
-from discreet.reproduction.stopping import StoppingStudy
+from discreet.reproduction.reproduce import Report, Reproduction
 
 
 @pytest.fixture
 def tiny(monkeypatch):
-    """An evaluation of few settings, with a stand-in for its report."""
-    small = {"instances": ("C2",), "arms": (5,), "epsilons": (1.0,), "constants": (3,), "wide_sweep": None}
-    monkeypatch.setattr(reproduce, "Evaluation", partial(Evaluation, **small))
-    few = {"runs": 2, "failure_runs": 2, "means": (0.5,), "alphas": (0.9,), "epsilons": (1.0,), "betas": (0.05,)}
-    few |= {"failure_betas": (0.3,), "laws": LawGrid(runs=2)}
-    monkeypatch.setattr(reproduce, "StoppingStudy", partial(StoppingStudy, **few))
+    """A reproduction of few settings, with a stand-in for its report."""
+    small = {"instances": ("C2",), "arms": (5,), "epsilons": (1.0,), "horizon": 2000, "runs": 2}
+    league = {"arms": (5,), "epsilons": (1.0,), "policies": ("dp-se", "dp-chernoff-imed"), "horizon": 2000, "runs": 2}
+    wanted = Reproduction(Evaluation(**small), league=LeagueStudy(**league, many_runs=2))
 
-    few = {"arms": (5,), "epsilons": (1.0,), "policies": ("dp-se", "dp-chernoff-imed"), "many_runs": 2}
-    monkeypatch.setattr(reproduce, "LeagueStudy", partial(LeagueStudy, **few))
-
-    def write_report(found, folder, *, seconds, on_progress):
+    def write_report(found, folder, seconds, engine, on_progress):
         assert seconds > 0
-        assert found.stopping.results
-        assert found.league.results
-        on_progress(2)
+        assert found.stopping is None
+        on_progress("drawing", 2, 2)
         (folder / "report.html").write_text(str(len(found.paper.results)))
-        return folder / "report.html"
+        return Report(folder / "report.html", ["DP-SE is better."])
 
-    report = SimpleNamespace(
-        Reproduced=Reproduced, steps=lambda *_: 2, headlines=lambda *_: ["DP-SE is better."], write_report=write_report
-    )
-    monkeypatch.setitem(sys.modules, "discreet.reproduction.report", report)
-    return Evaluation(**small, horizon=2000, runs=2)
+    monkeypatch.setattr(Reproduction, "of", lambda **given: wanted)
+    monkeypatch.setattr("discreet.reproduction.reproduce.write_report", write_report)
+    return wanted
 
 
 def test_reproduce(run, tiny, tmp_path):
-    arguments = ["reproduce", "--horizon", "2000", "--runs", "2", "--output", tmp_path / "here"]
-    code, out, err = run(*arguments)
+    code, out, err = run("reproduce", "--output", tmp_path / "here", "--engine", "serial")
     assert (code, err) == (0, "")
     assert out.startswith("- DP-SE is better.\n")
     for place in ("report.html", "figures", "data", "settings"):
         assert str(tmp_path / "here" / place) in out
-    assert (tmp_path / "here" / "report.html").read_text() == str(len(tiny.settings()))
-    code, out, _ = run(*arguments, "--json", "--engine", "serial")
+    assert (tmp_path / "here" / "report.html").read_text() == "2"
+    code, out, _ = run("reproduce", "--output", tmp_path / "here", "--json", "--engine", "serial")
     assert code == 0
     assert json.loads(out)["headlines"] == ["DP-SE is better."]
 
@@ -65,9 +50,8 @@ def test_an_interrupted_reproduction_goes_on(run, tiny, tmp_path, monkeypatch):
         stored.append(simulation)
         put(store, simulation)
 
-    arguments = ["reproduce", "--horizon", "2000", "--runs", "2", "--output", tmp_path]
-    league = reproduce.LeagueStudy(horizon=2000, runs=2)
-    total = len({*tiny.settings(), *reproduce.StoppingStudy().settings(), *league.settings()})
+    arguments = ["reproduce", "--output", tmp_path, "--engine", "serial"]
+    total = len(tiny.settings())
     monkeypatch.setattr(Store, "put", put_three)
     code, out, err = run(*arguments)
     assert (code, out) == (130, "")

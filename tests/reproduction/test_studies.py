@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
+from discreet.lab.stopping import simulate_rules
 from scipy import stats
+from tests.bandits.test_sharp_elimination import searches
+from tests.core.test_noise import p_value
+from tests.stopping.test_stopping import DISTRIBUTIONS, failures
 
 import discreet
 from discreet import SimulatedNoise
-from discreet.lab import instance, play, simulate, simulate_rule
-from discreet.lab.stopping import simulate_rules
-from discreet.reproduction.distributions import LawGrid
 from discreet.core.noise import private_noise
+from discreet.lab import instance, play, simulate, simulate_rule
+from discreet.reproduction.distributions import DistributionGrid
 from discreet.theory import dp_se_pull_bound, regret_lower_bound, sharp_pulls
-from tests.core.test_noise import p_value
-from tests.bandits.test_sharp_elimination import searches
-from tests.stopping.test_stopping import DISTRIBUTIONS, failures
 
 pytestmark = pytest.mark.study
 RUNS = 1000
@@ -192,9 +192,9 @@ def test_the_recommended_policy_on_rare_rewards(name, promise):
     assert not found.failed.any()
 
 
-def test_the_released_rules_on_many_laws(promise):
+def test_the_released_rules_on_many_distributions(promise):
     """200 runs in each cell: promises hold, and DP-Bernstein takes far fewer samples than the paper's rule."""
-    grid = LawGrid(runs=200, seed=6)
+    grid = DistributionGrid(runs=200, seed=6)
     found = dict(zip(grid.settings(), simulate_rules(grid.settings()), strict=True))
     rows = grid.rows(found.__getitem__)
     most = stats.binom.ppf(1 - 1e-6, grid.runs, 0.05)
@@ -205,14 +205,16 @@ def test_the_released_rules_on_many_laws(promise):
         )
         bound = row["over_bound"]["dp-bernstein"]
         over = f"; DP-Bernstein {bound:.1f} times the bound" if bound else ""
-        print(f"{row['law']}, alpha {row['alpha']}, epsilon {row['epsilon']}: {cells}{over}")
+        print(f"{row['distribution']}, alpha {row['alpha']}, epsilon {row['epsilon']}: {cells}{over}")
         broken = row["failures"]
         runs = grid.runs * len(broken)
-        promise("private rules on eight laws", runs=runs, broken=sum(broken.values()), allowed=round(0.05 * runs))
+        promise(
+            "private rules on eight distributions", runs=runs, broken=sum(broken.values()), allowed=round(0.05 * runs)
+        )
         assert max(broken.values()) <= most
         assert not any(row["unfinished"].values())
         assert row["fewer"]["dp-bernstein"] >= 1 / 1.1
-    at = {(row["law"], row["alpha"], row["epsilon"]): row for row in rows}
+    at = {(row["distribution"], row["alpha"], row["epsilon"]): row for row in rows}
     assert at["coin 1 %", 0.1, 1.0]["fewer"]["dp-bernstein"] >= 100
     assert at["coin 10 %", 0.1, 1.0]["fewer"]["dp-bernstein"] >= 10
     assert at["coin 1 %", 0.1, 1.0]["over_bound"]["dp-bernstein"] <= 12

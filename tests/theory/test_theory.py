@@ -151,9 +151,9 @@ def test_theorem_3_3_as_printed_fails_where_its_inner_logarithm_is_small():
     printed = 2000 * (
         log / (alpha * mean) ** 2 + log / (epsilon * mean) + math.log(1 / beta) / (epsilon * alpha * mean)
     )
-    rule = discreet.DPExponentialNAS(epsilon=epsilon, alpha=alpha, beta=beta, radius=1.0, noise=SimulatedNoise(1))
+    rule = discreet.DPExponentialNAS(epsilon=epsilon, alpha=alpha, beta=beta, radius=1.0)
     assert rule.threshold(64) > 64 > printed  # a sum of 64 samples in [-1, 1] cannot reach it, and the noise is tiny
-    assert rule.run(np.ones(1000)).samples == 128
+    assert rule.run(np.ones(1000), noise=SimulatedNoise(1)).samples == 128
     assert theory.stopping_upper_bound(mean, alpha, beta, epsilon, low=-1, high=1) > 128
 
 
@@ -180,7 +180,7 @@ RULES = {"nas": discreet.NAS, "dp-nas": discreet.DPNAS, "dp-exp-nas": discreet.D
 @pytest.mark.parametrize("name", RULES)
 def test_what_a_rule_needs_is_read_off_its_own_thresholds(name, radius, epsilon):
     mean, alpha, beta = 0.4, 0.5, 0.05
-    private = {} if name == "nas" else {"epsilon": epsilon, "noise": SimulatedNoise(1)}
+    private = {} if name == "nas" else {"epsilon": epsilon}
     rule = RULES[name](alpha=alpha, beta=beta, radius=radius, **private)
     times = 2.0 ** np.arange(1, 24) if name == "dp-exp-nas" else np.arange(1.0, 4e5)
     needed = np.array(rule.threshold(times))
@@ -257,7 +257,7 @@ def test_the_papers_lower_bounds():
 @pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0, 50.0])
 @pytest.mark.parametrize("viable", [2, 3, 20])
 def test_the_schedule_is_that_of_the_policy_object(viable, epsilon, beta):
-    policy = discreet.DPSuccessiveElimination(range(20), epsilon=epsilon, beta=beta, noise=SimulatedNoise(1))
+    policy = discreet.DPSuccessiveElimination(range(20), epsilon=epsilon, beta=beta)
     for epoch in range(1, 25):
         length = theory.dp_se_epoch_length(epoch, viable, epsilon, beta)
         assert math.ceil(length) == math.ceil(policy.epoch_length(epoch, viable))
@@ -271,14 +271,15 @@ def test_the_schedule_is_that_of_the_policy_object(viable, epsilon, beta):
 )
 def test_the_plan_is_what_the_policy_does_on_arms_that_it_cannot_tell_apart(arms, epsilon, gap, beta):
     plan = theory.plan_elimination(arms, epsilon, gap, beta)
-    policy = discreet.DPSuccessiveElimination(range(arms), epsilon=epsilon, beta=beta, noise=SimulatedNoise(2))
+    policy = discreet.DPSuccessiveElimination(range(arms), epsilon=epsilon, beta=beta)
+    epochs = discreet.Totals(policy, SimulatedNoise(2))
     played, rewards = [], np.random.default_rng(3)
     for _ in range(plan.epochs):
-        wanted = policy.plan().pulls
+        wanted = epochs.plan().pulls
         played.append(set(wanted.values()))
-        policy.close({arm: int(rewards.binomial(count, 0.5)) * policy.grid.width for arm, count in wanted.items()})
+        epochs.close({arm: int(rewards.binomial(count, 0.5)) * policy.grid.width for arm, count in wanted.items()})
     assert played == [{count} for count in plan.pulls_per_arm]
-    assert policy.time == plan.total == arms * theory.dp_se_pulls(gap, arms, epsilon, beta)
+    assert epochs.algorithm.time == plan.total == arms * theory.dp_se_pulls(gap, arms, epsilon, beta)
     assert theory.resolvable_gap([plan.total - 1, plan.total], arms, epsilon, beta).tolist() == [
         plan.target_gaps[-2] if plan.epochs > 1 else math.inf,
         plan.target_gaps[-1],
@@ -316,8 +317,8 @@ def test_dp_se_keeps_the_lemmas_bounds_in_runs(epsilon):
     gaps = means.max() - means[1:]
     over = over_the_sharp_one = 0
     for run in range(runs):
-        policy = discreet.DPBestArm(range(4), epsilon=epsilon, beta=beta, noise=SimulatedNoise([run, 1]))
-        pulls = play(policy, means, np.random.default_rng([run, 2])).pulls[1:]
+        policy = discreet.DPBestArm(range(4), epsilon=epsilon, beta=beta)
+        pulls = play(policy, means, np.random.default_rng([run, 2]), noise=SimulatedNoise([run, 1])).pulls[1:]
         over += (pulls > theory.dp_se_pull_bound(gaps, 4, epsilon, beta)).any()
         over_the_sharp_one += (pulls > theory.dp_se_pulls(gaps, 4, epsilon, beta)).any()
     assert over <= over_the_sharp_one <= stats.binom.ppf(1 - 1e-6, runs, beta)

@@ -111,7 +111,7 @@ class DPSparseVectorElimination(Elimination):
             epoch: The epoch's number, from 1.
             viable: The number of viable arms.
         """
-        return 2 ** max(1, self._tests)
+        return 1 << max(1, self._tests)
 
     def _query(self) -> Query:
         test, half = self._tests + 1, self.epsilon / 2

@@ -12,7 +12,7 @@ from discreet.core.errors import ArgumentError, StateError
 from discreet.core.options import Arms, Count, Real, check_arms, field_names
 from discreet.core.plans import Arm, Plan
 from discreet.core.privacy import Privacy, Unit
-from discreet.core.registry import find, register
+from discreet.core.registry import make, register
 from discreet.core.releases import Release
 
 _FIRST_GUESS = 2**14
@@ -90,7 +90,8 @@ class GuessAndDouble(Policy):
         return plan.renumbered(self.epoch + 1, plan.query.within(self.phase))
 
     def _learn(self, plan: Plan, releases: Sequence[Release]) -> None:
-        if plan.learns and not releases:  # every arm is held
+        inner = self._inner.plan()
+        if not releases and inner is not None and plan.pulls == inner.pulls:  # a whole plan that releases nothing
             self._inner.learn(())
         super()._learn(plan, releases)
         while self.time >= self.guess // 2:
@@ -130,11 +131,11 @@ class GuessAndDouble(Policy):
                 raise ArgumentError(f"{cls.key} sets the horizon itself: give it a plain policy without a horizon")
             given["arms"] = check_arms("arms", given.get("arms"))
             given["horizon"] = _checked_guess(first_guess, len(given["arms"]))
-            return cls(find(policy, "policy").from_options(given), first_guess=first_guess)
+            return super().from_options({"policy": make(policy, given), "first_guess": first_guess})
         if isinstance(policy, Mapping):
             if set(policy) != {"algorithm", "options"}:
                 raise ArgumentError(f'policy must be {{"algorithm": ..., "options": ...}}, got {policy!r}')
-            policy = find(policy["algorithm"], "policy").from_options(policy["options"])
+            policy = make(policy["algorithm"], policy["options"])
         return super().from_options({**given, "policy": policy})
 
     def snapshot(self) -> dict[str, Any]:

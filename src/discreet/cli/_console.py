@@ -63,19 +63,14 @@ def _remark(what: str, style: str, message: str) -> None:
 
 
 @contextmanager
-def progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar with the remaining time on a terminal's stderr; it vanishes when it ends.
-
-    Args:
-        what: The work.
-        total: The number of steps.
-        quiet: Show nothing.
+def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar with the remaining time on a terminal's stderr, gone when it ends.
 
     Yields:
-        A function that takes the number of steps just done.
+        A function to call with what is being done, how much of it is done, and how much there is.
     """
     if quiet or not sys.stderr.isatty():  # rich's own way to disable a bar leaves an empty line in some versions
-        yield lambda steps: None
+        yield lambda doing, done, total: None
         return
     columns = (
         TextColumn("{task.description}"),
@@ -85,8 +80,38 @@ def progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], Non
         TextColumn("left", style="progress.remaining"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda steps: bar.advance(task, steps)
+        task = bar.add_task("")
+
+        def show_stage(doing: str, done: int, total: int) -> None:
+            if not done:
+                bar.reset(task, total=total)  # the remaining time is that of this stage
+            bar.update(task, description=doing, completed=done)
+
+        yield show_stage
+
+
+@contextmanager
+def progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Show a bar of one stage.
+
+    Args:
+        what: What is being done.
+        total: The number of steps.
+        quiet: Show nothing.
+
+    Yields:
+        A function to call with the number of steps that were taken.
+    """
+    done = 0
+    with stages(quiet) as show_stage:
+
+        def advance(steps: int) -> None:
+            nonlocal done
+            done += steps
+            show_stage(what, done, total)
+
+        advance(0)
+        yield advance
 
 
 def fitting_table(columns: Sequence[Column], spare: Sequence[str]) -> Table:

@@ -32,7 +32,7 @@ from discreet.cli import (
 )
 from discreet.cli._console import complain, hint, show
 from discreet.core.errors import ArgumentError, DiscreetError
-from discreet.lab.fast import SlowWarning
+from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
 COMMANDS = (simulate, compare, reproduce, stop, plan, bounds, audit, serve, policies, plot)  # in the order of --help

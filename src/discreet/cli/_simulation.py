@@ -14,7 +14,6 @@ import typer
 from rich.table import Table
 
 from discreet.cli._console import Column, check_writable, console, counted, duration, hint, progress, show
-from discreet.cli._engine_choice import choose_engine
 from discreet.cli._options import (
     Address,
     Arms,
@@ -33,7 +32,7 @@ from discreet.cli._options import (
 )
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
-from discreet.lab.simulate import simulate_all
+from discreet.lab.simulate import choose_engine, expected_wait, first_epoch, simulate_all
 from discreet.reproduction.tables import number
 
 PATIENCE = 60.0  # seconds that need no hint
@@ -94,15 +93,17 @@ class SimulationOptions:
         """Simulate with a progress bar, write files, and return the results by their mean regret, the best first."""
         for path in (self.output, self.csv):
             check_writable(path)
-        chosen = choose_engine(settings, self.engine, self.workers, self.address)
-        if chosen.seconds > PATIENCE:
+        engine = choose_engine(settings, self.engine, self.workers, self.address)
+        seconds, slow = expected_wait(settings, 1 if self.address else getattr(engine, "workers", 1))
+        if seconds > PATIENCE:
             hint(
-                f"{', '.join(chosen.slow)}: played one pull at a time here, which takes about "
-                f"{duration(chosen.seconds)}; a shorter --horizon or fewer --runs is faster"
+                f"{', '.join(slow)}: played one pull at a time here, which takes about {duration(seconds)}; a shorter "
+                "--horizon or fewer --runs is faster"
             )
-        what = settings[0].policy if len(settings) == 1 else f"{len(settings)} policies"
+        slowest_first = sorted(settings, key=first_epoch)  # else the remaining time would be estimated too short
+        what = settings[0].algorithm if len(settings) == 1 else f"{len(settings)} policies"
         with progress(f"simulating {what}", sum(one.runs for one in settings), self.json) as advance:
-            results = simulate_all(chosen.settings, chosen.engine, on_progress=advance)
+            results = simulate_all(slowest_first, engine, on_progress=advance)
             results = Results(sorted(results, key=lambda one: one.mean))
             if self.output:
                 results.save(self.output)

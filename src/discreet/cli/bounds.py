@@ -33,7 +33,6 @@ from discreet.lab.instances import Instance
 from discreet.lab.results import finite
 from discreet.lab.setting import HORIZON
 from discreet.reproduction.tables import number
-from discreet.stopping._released import ReleasedRule
 
 PAPER, OURS = "Sajed and Sheffet 2019", "discreet, docs/theory.md"
 SHARP = "discreet, docs/proofs/sharp-elimination.md"
@@ -186,9 +185,7 @@ def _stopping_bounds(mean: float, alpha: float, beta: float, epsilon: float, *, 
 
 def _forecast(name: str, mean: float, **options: float) -> float:
     """Return about how many samples a rule takes that releases blocks."""
-    rule = make_rule(name, **options)
-    assert isinstance(rule, ReleasedRule)
-    return rule.forecast(mean) or math.inf
+    return make_rule(name, **options).forecast(mean) or math.inf
 
 
 def _sample_range(low: float | None, high: float | None, radius: float | None) -> tuple[float, float]:

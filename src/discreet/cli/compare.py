@@ -73,7 +73,7 @@ def _league_table(results: Results) -> Table:
     """Return a row for each policy, in the order of the results."""
     promised = [one.setting.build().privacy.epsilon for one in results]
     columns: list[Column] = [
-        ("policy", [with_options(one.setting.policy, one.setting.other_options) for one in results]),
+        ("policy", [with_options(one.setting.algorithm, one.setting.other_options) for one in results]),
         ("private", ["no" if math.isinf(epsilon) else f"yes, {epsilon:g}" for epsilon in promised]),
         *regret_columns(results),
         ("s/run", [f"{one.seconds / one.setting.runs:.2g}" for one in results]),

@@ -37,7 +37,7 @@ def _plot(
         raise ArgumentError(f"output must end in {', '.join(PICTURES)}, got {str(target)!r}")
     results = Results.load(file)
     check_writable(target)
-    from discreet.reproduction.figures import DPI  # noqa: PLC0415  (matplotlib)
+    from discreet.lab.figures import DPI  # noqa: PLC0415  (matplotlib)
 
     figure: Any = results.plot(log=log).figure
     target.parent.mkdir(parents=True, exist_ok=True)

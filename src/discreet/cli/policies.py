@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import typer
@@ -12,12 +13,11 @@ from rich.text import Text
 from discreet.cli._console import console, plain_table, show, show_json
 from discreet.cli._options import Json, first_sentence
 from discreet.core.algorithm import Algorithm
-from discreet.core.options import parameters_of
+from discreet.core.options import field_names, required_options
 from discreet.core.registry import TABLES
 
-TITLES = {"policy": "Policies", "stopping rule": "Stopping rules (for `discreet stop`)"}
+TITLES = {"policy": "Policies", "rule": "Stopping rules (for `discreet stop`)"}
 ROOM_FOR_CLASSES = 120  # columns
-SET_BY_THE_LAB = ("arms", "noise")
 
 app = typer.Typer()
 
@@ -36,16 +36,16 @@ def _policies(json: Json = False) -> None:
 
 def _describe(what: str, name: str, kind: type[Algorithm]) -> dict[str, Any]:
     """Return one algorithm as JSON values."""
-    parameters = [entry for entry in parameters_of(kind).values() if entry.name not in SET_BY_THE_LAB]
-    named = [entry for entry in parameters if entry.kind is not entry.VAR_KEYWORD]
-    wraps = len(named) < len(parameters)  # options that it does not know go to the algorithm inside it
+    needs = [option for option in required_options(kind) if option != "arms"]
+    defaults = {one.name: one.default for one in fields(kind)}
     return {
         "name": name,
         "kind": what,
         "class": kind.__name__,
-        "private": "as wrapped" if wraps else "no" if kind.privacy_reason is None else "yes",
-        "needs": [entry.name for entry in named if entry.default is entry.empty],
-        "options": {entry.name: entry.default for entry in named if entry.default is not entry.empty},
+        "private": "as wrapped" if "policy" in defaults else "no" if kind.reason is None else "yes",
+        "experimental": kind.experimental,
+        "needs": needs,
+        "options": {one: defaults[one] for one in field_names(kind, init=True) if one not in (*needs, "arms")},
         "summary": first_sentence(kind),
     }
 
@@ -60,7 +60,11 @@ def _table(rows: Sequence[dict[str, Any]], title: str) -> Table:
     table.add_column("what it is")
     for row in rows:
         options = ", ".join([f"{name}*" for name in row["needs"]] + list(row["options"]))
-        table.add_row(*map(Text, (row["name"], row["private"], row["class"], options, row["summary"])))
+        table.add_row(*map(Text, (row["name"], row["private"], row["class"], options, _summary(row))))
     if console().width < ROOM_FOR_CLASSES:
         del table.columns[2]
     return table
+
+
+def _summary(row: dict[str, Any]) -> str:
+    return f"(experimental) {row['summary']}" if row["experimental"] else row["summary"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import closing
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -24,10 +22,11 @@ from discreet.cli._options import (
     whole_option,
 )
 from discreet.cli._streams import read_numbers
-from discreet.core import privacy
 from discreet.core.errors import ArgumentError
+from discreet.core.ledger import spent
 from discreet.core.registry import RULES, make_rule
-from discreet.stopping import StoppingResult, StoppingRule
+from discreet.drivers.stream import Stream
+from discreet.stopping import StoppingRule
 
 NOT_REACHED = 3  # the exit code
 
@@ -89,19 +88,20 @@ def _stop(
 
     The exit code is 3, and no mean is printed, when the data end (or --max-samples is reached) too early.
     """
-    options = {"alpha": alpha, "beta": beta, "low": low, "high": high, "radius": radius}
-    chosen = _build_rule(rule, epsilon, **options, max_samples=max_samples, clip=clip)
-    _report(chosen, _run_rule(chosen, file, column, header), json)
+    options = {"alpha": alpha, "beta": beta, "low": low, "high": high, "radius": radius, "max_samples": max_samples}
+    stream = Stream(_build_rule(rule, epsilon, **options), clip=clip)
+    _feed(stream, file, column, header)
+    _report(stream, json)
 
 
 def _build_rule(name: str, epsilon: float | None, **options: Any) -> StoppingRule:
     """Return the rule; errors name the options of the command."""
     if name in RULES:
-        private = RULES[name].privacy_reason is not None
+        private = RULES[name].reason is not None
         if private and epsilon is None:
             raise ArgumentError(f"{name} is private and needs --epsilon, such as --epsilon 1")
         if not private and epsilon is not None:
-            others = ", ".join(sorted(key for key, kind in RULES.items() if kind.privacy_reason is not None))
+            others = ", ".join(sorted(key for key, kind in RULES.items() if kind.reason is not None))
             raise ArgumentError(f"{name} is not private and takes no --epsilon, got {epsilon:g}; private are {others}")
     low, high, radius = (options[key] for key in ("low", "high", "radius"))
     if radius is None and (low is None or high is None):
@@ -109,68 +109,85 @@ def _build_rule(name: str, epsilon: float | None, **options: Any) -> StoppingRul
             "give the range of the samples as --low and --high, or as --radius: it must be known without looking at "
             "the data, since a range taken from them would say something about them"
         )
-    return make_rule(name, **options, **({} if epsilon is None else {"epsilon": epsilon}))
+    rule: StoppingRule = make_rule(name, **options, **({} if epsilon is None else {"epsilon": epsilon}))
+    return rule
 
 
-def _run_rule(rule: StoppingRule, source: str, column: str | None, header: bool | None) -> StoppingResult:
-    """Feed the rule until it halts or the source ends. The message of a failure says what was spent before it."""
-    bounds = () if rule.clip else (rule.grid.low, rule.grid.high)
+def _feed(stream: Stream, source: str, column: str | None, header: bool | None) -> None:
+    """Feed the stream until the rule halts or the source ends. The message of a failure says what was spent before."""
+    grid = stream.algorithm.grid
+    bounds = () if stream.clip else (grid.low, grid.high)
     with closing(read_numbers(source, column, *bounds, header=header)) as numbers:
         try:
-            return rule.run(numbers)
+            stream.feed(numbers)
         except ArgumentError as error:
-            told = f"{error}. This message quotes the data, and is not private. {_spent(rule)}"
+            told = f"{error}. This message quotes the data, and is not private. {_spent(stream)}"
             raise ArgumentError(told.strip()) from error
         except KeyboardInterrupt as error:
-            raise Interrupted(f"no mean after {counted(rule.samples, 'sample')}. {_spent(rule)}".strip()) from error
+            told = f"no mean after {counted(stream.samples, 'sample')}. {_spent(stream)}"
+            raise Interrupted(told.strip()) from error
 
 
-def _report(rule: StoppingRule, result: StoppingResult, json: bool) -> None:
+def _report(stream: Stream, json: bool) -> None:
     """Print the result; without a mean, raise the exit code."""
+    rule, result, ahead = stream.algorithm, stream.result, stream.ahead
     if json:
-        epsilon = None if math.isinf(result.epsilon) else result.epsilon
-        spent_so_far = None if epsilon is None else privacy.spent(rule.ledger)
-        found = {**asdict(result), "epsilon": epsilon, "epsilon_spent": spent_so_far}
-        ahead = rule.ahead
-        more = {"clip": rule.clip, "next_decision": rule.samples + ahead if ahead else None}
-        show_json({"rule": rule.key, "low": rule.grid.low, "high": rule.grid.high, **more, **found})
+        promised = result.privacy.promised
+        found = {
+            "rule": rule.key,
+            "low": rule.grid.low,
+            "high": rule.grid.high,
+            "clip": stream.clip,
+            "next_decision": result.samples + ahead if ahead else None,
+            "reached": result.reached,
+            "estimate": result.estimate,
+            "samples": result.samples,
+            "alpha": result.alpha,
+            "beta": result.beta,
+            "epsilon": result.epsilon if promised else None,
+            "reason": result.reason,
+            "simulated": result.simulated,
+            "epsilon_spent": spent(result.ledger) if promised else None,
+        }
+        show_json(found)
     elif result.reached:
-        _show_mean(rule, result)
+        _show_mean(stream)
     else:
-        complain(_shortfall(rule), "no mean: ")
+        complain(_shortfall(stream), "no mean: ")
     if not result.reached:
         raise typer.Exit(NOT_REACHED)
 
 
-def _show_mean(rule: StoppingRule, result: StoppingResult) -> None:
+def _show_mean(stream: Stream) -> None:
     """Print a mean and its promise."""
-    clipped = f" of the values as moved into [{rule.grid.low:g}, {rule.grid.high:g}]" if rule.clip else ""
+    rule, result = stream.algorithm, stream.result
+    clipped = f" of the values as moved into [{rule.grid.low:g}, {rule.grid.high:g}]" if stream.clip else ""
     show(f"mean {result.estimate:.6g}", "bold")
     show(
         f"It is within {100 * rule.alpha:g}% of the true mean{clipped} with probability {1 - rule.beta:.12g}, if the "
         f"samples are independent draws. {rule.key} needed {counted(result.samples, 'sample')}.",
         wrap=True,
     )
-    if rule.privacy_reason is None:
-        show(f"Not private: {rule.privacy.reason}.", "bold", wrap=True)
+    if not result.privacy.promised:
+        show(f"Not private: {result.privacy.reason}.", "bold", wrap=True)
         return
-    show(f"Private, epsilon = {result.epsilon:g} for each sample: {rule.privacy.reason}.", wrap=True)
+    show(f"Private, epsilon = {result.epsilon:g} for each sample: {result.privacy.reason}.", wrap=True)
     show("Another run on the same people spends epsilon again.", wrap=True)
 
 
-def _shortfall(rule: StoppingRule) -> str:
+def _shortfall(stream: Stream) -> str:
     """Return a message on why there is no mean, and what would help."""
-    end = "that is --max-samples" if rule.finished else "then the data ended"
-    ahead = rule.ahead
-    when = f": it decides next at {rule.samples + ahead:,}" if ahead > 1 else ""
-    knobs = "--alpha or --beta" if rule.privacy_reason is None else "--alpha, --beta or --epsilon"
+    rule, samples = stream.algorithm, stream.samples
+    end = "that is --max-samples" if stream.finished else "then the data ended"
+    when = f": it decides next at {samples + stream.ahead:,}" if stream.ahead > 1 else ""
+    knobs = "--alpha, --beta or --epsilon" if stream.privacy.promised else "--alpha or --beta"
     return (
-        f"{counted(rule.samples, 'sample')} read, {end}, and {rule.key} needs more{when}. "
-        f"A larger {knobs} needs fewer; a mean near 0 needs many. {_spent(rule)}"
+        f"{counted(samples, 'sample')} read, {end}, and {rule.key} needs more{when}. "
+        f"A larger {knobs} needs fewer; a mean near 0 needs many. {_spent(stream)}"
     ).strip()
 
 
-def _spent(rule: StoppingRule) -> str:
+def _spent(stream: Stream) -> str:
     """Return a sentence on the cost of tests without success; it is empty if there were none."""
-    cost = privacy.spent(rule.ledger)
+    cost = spent(stream.ledger) if stream.privacy.promised else 0.0
     return f"The tests so far have spent epsilon = {cost:g} on these people all the same." if cost else ""

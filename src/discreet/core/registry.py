@@ -16,7 +16,8 @@ POLICIES: dict[str, type[Any]] = {}
 """Bandit policies by their keys."""
 RULES: dict[str, type[Any]] = {}
 """Stopping rules by their keys."""
-_TABLES = {"policy": POLICIES, "rule": RULES}
+TABLES = {"policy": POLICIES, "rule": RULES}
+"""Both, by the names of the families."""
 _Kind = TypeVar("_Kind", bound=Algorithm)
 
 
@@ -30,7 +31,7 @@ def register(kind: type[_Kind]) -> type[_Kind]:
         raise ArgumentError(f"register takes a subclass of Policy or StoppingRule, got {kind!r}")
     if not isinstance(getattr(kind, "key", None), str):
         raise ArgumentError(f"{kind.__name__} needs a class attribute key, its short name")
-    table = _TABLES[kind.family]
+    table = TABLES[kind.family]
     other = table.get(kind.key)
     if other is not None and (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
         raise ArgumentError(f"key must be new, got {kind.key!r}, which is {other.__name__}")
@@ -48,12 +49,12 @@ def find(key: str, family: str | None = None) -> type[Algorithm]:
     Raises:
         ArgumentError: No such algorithm has this key.
     """
-    tables = list(_TABLES) if family is None else [family]
+    tables = list(TABLES) if family is None else [family]
     for table in tables:
-        if isinstance(key, str) and key in _TABLES[table]:
-            return _TABLES[table][key]
-    other = next((f", a {name}" for name, table in _TABLES.items() if isinstance(key, str) and key in table), "")
-    known = sorted(name for table in tables for name in _TABLES[table])
+        if isinstance(key, str) and key in TABLES[table]:
+            return TABLES[table][key]
+    other = next((f", a {name}" for name, table in TABLES.items() if isinstance(key, str) and key in table), "")
+    known = sorted(name for table in tables for name in TABLES[table])
     raise ArgumentError(f"{family or 'algorithm'} must be one of {', '.join(known)}, got {key!r}{other}")
 
 

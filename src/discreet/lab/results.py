@@ -65,7 +65,7 @@ class Tabular(ABC):
             ax: Where to draw; by default in a new figure.
             log: Whether both axes are logarithmic.
         """
-        from discreet.reproduction.figures import plot_curves  # noqa: PLC0415
+        from discreet.lab.figures import plot_curves  # noqa: PLC0415
 
         return plot_curves(list(self), ax, log=log)
 
@@ -74,7 +74,7 @@ class Tabular(ABC):
         write_results(Path(path), list(self))
 
     def _repr_html_(self) -> str:
-        from discreet.reproduction.figures import inline_picture  # noqa: PLC0415
+        from discreet.lab.figures import inline_picture  # noqa: PLC0415
 
         table = self.summary().to_html(index=False, float_format="{:,.4g}".format, border=0)
         if any(one.setting.is_rule for one in self):

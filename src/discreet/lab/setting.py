@@ -24,6 +24,7 @@ RULE_RUNS = 1000
 """The runs of a stopping rule if nothing else is said: one takes a tenth of a millisecond."""
 CAP = 2**40
 """The samples after which a rule's run ends if nothing else is said: more than a rule needs on any mean of interest."""
+_SET_HERE = ("arms", "horizon")  # options that the simulator sets
 MARKS = 100  # checkpoints of each kind, evenly spaced and log-spaced
 
 
@@ -89,6 +90,8 @@ class Setting:
         Raises:
             ArgumentError: If an argument or option is wrong, or if a rule would never halt.
         """
+        if isinstance(options.get("policy"), Algorithm):  # of a wrapper, such as guess-and-double
+            options = {**_chosen_options(options["policy"]), **options, "policy": options["policy"].key}
         if isinstance(algorithm, Algorithm):
             horizon = getattr(algorithm, "horizon", None) if horizon is None else horizon
             options = {**_chosen_options(algorithm), **options}
@@ -101,7 +104,7 @@ class Setting:
         build: Any = cls._of_rule if family == "rule" else cls._of_policy
         given: dict[str, Any] = {"horizon": horizon, "arms": arms, "runs": runs, "checkpoints": checkpoints}
         setting: Self = build(algorithm, instance, options, checks.whole("seed", seed, at_least=0), **given)
-        checked = setting.build().options()  # as plain values: 1 and np.float64(1) are the same epsilon as 1.0
+        checked = _flat(setting.build().options())  # as plain values: 1 and np.float64(1) are the same epsilon as 1.0
         return setting.with_(options=tuple((name, checked[name]) for name, _ in setting.options))
 
     @classmethod
@@ -159,8 +162,9 @@ class Setting:
         """Return the algorithm. `seed` is that of its own draws, if it has some and its options have none."""
         kind, given = find(self.algorithm), dict(self.options)
         if not self.is_rule:
-            own = {"arms": range(len(self.instance)), "horizon": self.horizon, "seed": seed}
-            given = {name: own[name] for name in own if name in field_names(kind, init=True)} | given
+            own = {"horizon": self.horizon, "seed": seed}
+            own = {name: value for name, value in own.items() if name in field_names(kind, init=True)}
+            given = {"arms": range(len(self.instance)), **own, **given}
         return kind.from_options(given)
 
     @property
@@ -286,20 +290,27 @@ def with_options(algorithm: str, options: Mapping[str, Any]) -> str:
 
 
 def accepts(algorithm: str, option: str) -> bool:
-    """Return whether an algorithm takes an option.
+    """Return whether an algorithm takes an option. A wrapper takes those of the policy in it, too.
 
     Args:
         algorithm: The key of a registered algorithm.
         option: The name of an option.
     """
-    return option in field_names(find(algorithm), init=True)
+    known = field_names(find(algorithm), init=True)
+    return option in known or "policy" in known
 
 
 def _chosen_options(algorithm: Algorithm) -> dict[str, Any]:
     """Return the options of an object that are not defaults, apart from those that the simulator sets."""
-    defaults = {entry.name: entry.default for entry in fields(algorithm)}  # type: ignore[arg-type]
-    given = algorithm.options()
-    return {name: given[name] for name in given if name not in ("arms", "horizon") and given[name] != defaults[name]}
+    defaults = {entry.name: entry.default for entry in fields(algorithm)}
+    given = _flat(algorithm.options())
+    return {name: given[name] for name in given if name not in _SET_HERE and given[name] != defaults.get(name)}
+
+
+def _flat(options: dict[str, Any]) -> dict[str, Any]:
+    """Return a wrapper's options with those of the policy in it beside them, and others as they are."""
+    inner = options.get("policy")
+    return options if inner is None else {**inner["options"], **options, "policy": inner["algorithm"]}
 
 
 def default_checkpoints(horizon: int) -> tuple[int, ...]:

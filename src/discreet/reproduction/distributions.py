@@ -1,4 +1,4 @@
-"""Private stopping rules on samples of many laws: what following the variance is worth, and whether promises hold."""
+"""Private stopping rules on samples of many distributions: the gain from following the variance, and failures."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ import numpy as np
 
 from discreet.lab.arms import Rewards
 from discreet.lab.instances import as_rewards
-from discreet.lab.setting import SEED
-from discreet.lab.stopping_play import two_values
-from discreet.lab.stopping_results import StoppingRuns
-from discreet.lab.stopping_setting import StoppingSetting
+from discreet.lab.results import Simulation
+from discreet.lab.setting import SEED, Setting
 from discreet.theory import two_point_lower_bound
 
 PAPER = "dp-exp-nas"
 """The rule that others are compared with: the paper's best, told R = 1 as in the paper."""
 ONE_SIDED = "dp-nas-one-sided"
-LAWS: dict[str, float | str] = {
+DISTRIBUTIONS: dict[str, float | str] = {
     "signs": "discrete(-1:7, 1:13)",
     "coin 50 %": 0.5,
     "coin 10 %": 0.1,
@@ -36,21 +34,28 @@ LAWS: dict[str, float | str] = {
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Samples of one law, and what is wanted of their mean."""
+    """Samples of one distribution, and the accuracy and privacy that are wanted of their mean.
 
-    law: str
+    Args:
+        distribution: A key of `DISTRIBUTIONS`.
+        alpha: Relative accuracy.
+        epsilon: Privacy parameter.
+        beta: Failure probability.
+    """
+
+    distribution: str
     alpha: float
     epsilon: float
     beta: float = 0.05
 
     @property
     def rewards(self) -> Rewards:
-        """What the samples are drawn from."""
-        return as_rewards(LAWS[self.law])
+        """The distribution of the samples."""
+        return as_rewards(DISTRIBUTIONS[self.distribution])
 
     def lower_bound(self) -> float | None:
-        """The least expected number of samples of a private rule, where it is known: for samples of two values."""
-        values = two_values(self.rewards)
+        """Return the least expected number of samples of a private rule; None unless samples have two values."""
+        values = self.rewards.two_values()
         if values is None or values[0] > 0:  # a rule is told a range that begins at 0
             return None
         ends = {"low": values[0], "high": values[1]}
@@ -58,8 +63,16 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class LawGrid:
-    """Rules on every law, with two accuracies and two epsilons."""
+class DistributionGrid:
+    """Rules on every distribution, with each accuracy and each epsilon.
+
+    Args:
+        runs: Runs of each rule in each cell.
+        seed: Seed of all runs.
+        rules: Keys of rules.
+        alphas: Accuracies.
+        epsilons: Privacy parameters.
+    """
 
     runs: int = 200
     seed: int = SEED
@@ -68,47 +81,56 @@ class LawGrid:
     epsilons: tuple[float, ...] = (0.1, 1.0)
 
     def cells(self) -> list[Cell]:
-        """What is asked."""
-        return [Cell(law, alpha, epsilon) for law, alpha, epsilon in product(LAWS, self.alphas, self.epsilons)]
+        """Return all cells of the grid."""
+        return [Cell(*cell) for cell in product(DISTRIBUTIONS, self.alphas, self.epsilons)]
 
-    def setting(self, rule: str, cell: Cell) -> StoppingSetting:
-        """One rule in one cell."""
+    def setting(self, rule: str, cell: Cell) -> Setting:
+        """Return the setting of one rule in one cell.
+
+        Args:
+            rule: Key of a rule.
+            cell: A cell of the grid.
+        """
         return _setting(rule, cell, self.runs, self.seed)
 
     def rules_of(self, cell: Cell) -> list[str]:
-        """The rules that take such samples."""
+        """Return the rules that accept the samples of a cell."""
         return [rule for rule in self.rules if rule != ONE_SIDED or cell.rewards.low >= 0]
 
-    def settings(self) -> list[StoppingSetting]:
-        """Everything."""
+    def settings(self) -> list[Setting]:
+        """Return the settings of all rules in all cells."""
         return [self.setting(rule, cell) for cell in self.cells() for rule in self.rules_of(cell)]
 
-    def rows(self, find: Callable[[StoppingSetting], StoppingRuns]) -> list[dict[str, Any]]:
-        """A row for each cell: medians of samples by rule, ratios, failures."""
+    def rows(self, find: Callable[[Setting], Simulation]) -> list[dict[str, Any]]:
+        """Return a row for each cell: medians of samples by rule, ratios, failures.
+
+        Args:
+            find: Returns the result of a setting.
+        """
         return [
-            self._row(cell, {rule: find(self.setting(rule, cell)) for rule in self.rules_of(cell)})
-            for cell in self.cells()
+            _row(cell, {rule: find(self.setting(rule, cell)) for rule in self.rules_of(cell)}) for cell in self.cells()
         ]
 
-    def _row(self, cell: Cell, found: dict[str, StoppingRuns]) -> dict[str, Any]:
-        medians = {rule: float(np.median(one.samples)) for rule, one in found.items()}
-        least = cell.lower_bound()
-        return {
-            "law": cell.law,
-            "alpha": cell.alpha,
-            "epsilon": cell.epsilon,
-            "medians": medians,
-            "fewer": {rule: medians[PAPER] / median for rule, median in medians.items()},
-            "failures": {rule: int(one.failed.sum()) for rule, one in found.items()},
-            "unfinished": {rule: int(one.unfinished.sum()) for rule, one in found.items()},
-            "over_bound": {rule: float(one.samples.mean()) / least if least else None for rule, one in found.items()},
-        }
+
+def _row(cell: Cell, found: dict[str, Simulation]) -> dict[str, Any]:
+    medians = {rule: float(np.median(one.samples)) for rule, one in found.items()}
+    least = cell.lower_bound()
+    return {
+        "distribution": cell.distribution,
+        "alpha": cell.alpha,
+        "epsilon": cell.epsilon,
+        "medians": medians,
+        "fewer": {rule: medians[PAPER] / median for rule, median in medians.items()},
+        "failures": {rule: int(one.failed.sum()) for rule, one in found.items()},
+        "unfinished": {rule: int(one.unfinished.sum()) for rule, one in found.items()},
+        "over_bound": {rule: float(one.samples.mean()) / least if least else None for rule, one in found.items()},
+    }
 
 
 @cache
-def _setting(rule: str, cell: Cell, runs: int, seed: int) -> StoppingSetting:
+def _setting(rule: str, cell: Cell, runs: int, seed: int) -> Setting:
     rewards = cell.rewards
-    ends = {"radius": 1.0} if rule == PAPER else {"low": min(rewards.low, 0.0), "high": rewards.high}
-    return StoppingSetting.of(
+    ends: dict[str, Any] = {"radius": 1.0} if rule == PAPER else {"low": min(rewards.low, 0.0), "high": rewards.high}
+    return Setting.of(
         rule, rewards, runs=runs, seed=seed, alpha=cell.alpha, beta=cell.beta, epsilon=cell.epsilon, **ends
     )

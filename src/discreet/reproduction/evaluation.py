@@ -1,4 +1,4 @@
-"""The paper's whole evaluation, and what lies beyond it, as a list of settings and a way to look results up.
+"""The paper's evaluation, and what lies beyond it, as a list of settings and a way to look results up.
 
 The paper: DP-SE against DP-UCB on C1 to C4, for 3, 5, 10 and 20 arms and four epsilons, T = 5e7, 30 runs. Beyond:
 their ancestors without privacy, the other forms of DP-UCB, and a sweep of the constant that the paper leaves open.
@@ -7,26 +7,40 @@ their ancestors without privacy, the other forms of DP-UCB, and a sweep of the c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.core.errors import ArgumentError
-from discreet.lab.engines import Engine
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import simulate_all
-from discreet.lab.store import Store
 
 CLAIM = 5.0
 """The paper: "in all settings we tested, we outperform DP-UCB by at least 5 times"."""
 
+Cell = tuple[str, int, float]
+"""An instance, a number of arms and an epsilon."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What to simulate. The defaults are the paper's."""
+    """The settings to simulate. The defaults are the paper's.
+
+    Args:
+        horizon: Pulls of a run.
+        runs: Runs of each setting.
+        seed: Seed of all runs.
+        instances: Names of instances.
+        arms: Numbers of arms.
+        epsilons: Privacy parameters.
+        extended: Also simulate what lies beyond the paper.
+        constants: Relaxations of DP-UCB to sweep, in multiples of ln(T)^1.5/epsilon.
+        wide_sweep: A second number of arms to sweep the constant at, and its epsilon.
+    """
 
     horizon: int = HORIZON
     runs: int = RUNS
@@ -34,10 +48,9 @@ class Evaluation:
     instances: tuple[str, ...] = ("C1", "C2", "C3", "C4")
     arms: tuple[int, ...] = (3, 5, 10, 20)
     epsilons: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0)
+    extended: bool = False
     constants: tuple[float, ...] = (2, 3, 4, 5, 6, 8, 12, 21, 50)
-    """Relaxations of DP-UCB to sweep, in units of ln(T)^1.5/epsilon."""
     wide_sweep: tuple[int, float] | None = (20, 0.25)
-    """A second number of arms to sweep the constant at, and its epsilon."""
 
     def __post_init__(self) -> None:
         needed = {ARMS, *(arms for arms, _ in self.sweeps())}
@@ -46,90 +59,125 @@ class Evaluation:
 
     @classmethod
     def quick(cls, **changes: Any) -> Evaluation:
-        """A small one: the paper's horizon, with few runs and five arms only."""
+        """Return a small evaluation: the paper's horizon, with few runs and five arms only."""
         small: dict[str, Any] = {"runs": 3, "arms": (ARMS,), "constants": (3, 8, 50), "wide_sweep": None}
         return cls(**{**small, **changes})
 
     def setting(self, policy: str, name: str, arms: int, **options: Any) -> Setting:
-        """One setting of this evaluation."""
+        """Return one setting of this evaluation.
+
+        Args:
+            policy: Key of a policy.
+            name: Name of an instance.
+            arms: Number of arms.
+            **options: The policy's options.
+        """
         return _setting(self, policy, name, arms, tuple(options.items()))
 
     def dp_se(self, name: str, arms: int, epsilon: float) -> Setting:
-        """The paper's algorithm."""
+        """Return the paper's algorithm in one cell.
+
+        Args:
+            name: Name of an instance.
+            arms: Number of arms.
+            epsilon: Privacy parameter.
+        """
         return self.setting("dp-se", name, arms, epsilon=epsilon)
 
     def dp_ucb(self, name: str, arms: int, epsilon: float, preset: str = PRESETS[0]) -> Setting:
-        """Its baseline, in one of its known forms."""
+        """Return the paper's baseline in one cell.
+
+        Args:
+            name: Name of an instance.
+            arms: Number of arms.
+            epsilon: Privacy parameter.
+            preset: One of the known forms of DP-UCB.
+        """
         return self.setting("dp-ucb", name, arms, epsilon=epsilon, preset=preset)
 
     def swept(self, name: str, arms: int, epsilon: float, constant: float) -> Setting:
-        """The baseline with a constant of your own."""
+        """Return the baseline with a constant of the sweep.
+
+        Args:
+            name: Name of an instance.
+            arms: Number of arms.
+            epsilon: Privacy parameter.
+            constant: Relaxation in multiples of ln(T)^1.5/epsilon.
+        """
         return self.setting("dp-ucb", name, arms, epsilon=epsilon, relaxation=self.relaxation(constant, epsilon))
 
     def relaxation(self, constant: float, epsilon: float) -> float:
-        """What DP-UCB adds to a noisy total."""
+        """Return what DP-UCB adds to a noisy total.
+
+        Args:
+            constant: Relaxation in multiples of ln(T)^1.5/epsilon.
+            epsilon: Privacy parameter.
+        """
         return float(constant * math.log(self.horizon) ** 1.5 / epsilon)
 
     def default_constant(self, arms: int, epsilon: float) -> float:
-        """The default preset's relaxation in the sweep's units."""
+        """Return the default preset's relaxation in multiples of ln(T)^1.5/epsilon.
+
+        Args:
+            arms: Number of arms.
+            epsilon: Privacy parameter.
+        """
         policy: Any = self.dp_ucb(self.instances[0], arms, epsilon).build()
         return float(policy.relaxation / self.relaxation(1.0, epsilon))
 
     def sweeps(self) -> list[tuple[int, float]]:
-        """The numbers of arms and epsilons at which the constant is swept."""
-        return [(ARMS, epsilon) for epsilon in self.epsilons] + ([self.wide_sweep] if self.wide_sweep else [])
+        """Return the numbers of arms and epsilons at which the constant is swept; none in the paper's evaluation."""
+        wide = [self.wide_sweep] if self.wide_sweep else []
+        return [*((ARMS, epsilon) for epsilon in self.epsilons), *wide] if self.extended else []
+
+    def cells(self) -> list[Cell]:
+        """Return everything that the paper compares."""
+        return list(product(self.instances, self.arms, self.epsilons))
 
     def settings(self) -> list[Setting]:
-        """Everything, the slowest first so that no worker waits for another at the end."""
-        every = [
-            make(name, arms, epsilon)
-            for arms in sorted(self.arms, reverse=True)
-            for name in self.instances
-            for epsilon in self.epsilons
-            for make in (self.dp_ucb, self.dp_se)
-        ]
-        every += [
-            self.setting(policy, name, arms)
-            for arms in sorted(self.arms, reverse=True)
-            for policy in ("ucb", "se")
-            for name in self.instances
-        ]
-        every += [
-            self.dp_ucb(name, ARMS, epsilon, preset)
-            for preset in PRESETS[1:]
-            for name in self.instances
-            for epsilon in self.epsilons
-        ]
-        every += [
-            self.swept(name, arms, epsilon, constant)
-            for arms, epsilon in reversed(self.sweeps())
-            for name in self.instances
-            for constant in self.constants
-        ]
+        """Return all settings, the slowest first so that no worker waits for another at the end."""
+        slowest = sorted(self.cells(), key=lambda cell: -cell[1])
+        every = [make(*cell) for cell in slowest for make in (self.dp_ucb, self.dp_se)]
+        if self.extended:
+            sizes = sorted(self.arms, reverse=True)
+            every += [
+                self.setting(policy, name, k) for k, policy, name in product(sizes, ("ucb", "se"), self.instances)
+            ]
+            every += [
+                self.dp_ucb(name, ARMS, epsilon, preset)
+                for preset, name, epsilon in product(PRESETS[1:], self.instances, self.epsilons)
+            ]
+            every += [
+                self.swept(name, *sweep, constant)
+                for sweep, name, constant in product(reversed(self.sweeps()), self.instances, self.constants)
+            ]
         return every
 
-    def run(
-        self,
-        engine: Engine | None = None,
-        store: Store | None = None,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> Findings:
-        """Simulate everything that the store does not have yet."""
-        settings = self.settings()
-        return Findings(self, simulate_all(settings, engine, store=store, on_progress=on_progress))
+    def run(self, **how: Any) -> Findings:
+        """Simulate everything that the store does not have yet.
+
+        Args:
+            **how: `engine`, `store` and `on_progress` of `simulate_all`.
+        """
+        return Findings(self, simulate_all(self.settings(), **how))
 
 
 @cache
 def _setting(
     evaluation: Evaluation, policy: str, name: str, arms: int, options: tuple[tuple[str, Any], ...]
 ) -> Setting:
-    """Built once: pictures and tables look every setting up many times, and building one builds its policy."""
+    """Build a setting once: pictures and tables look it up many times, and building one builds its policy."""
     common: dict[str, Any] = {"horizon": evaluation.horizon, "runs": evaluation.runs, "seed": evaluation.seed}
     return Setting.of(policy, name, arms=arms, **common, **dict(options))
 
 
 class Findings:
-    """The results of an evaluation, looked up by setting."""
+    """The results of an evaluation, looked up by setting.
+
+    Args:
+        evaluation: What was simulated.
+        results: The result of each of its settings.
+    """
 
     def __init__(self, evaluation: Evaluation, results: Results) -> None:
         self.evaluation = evaluation
@@ -139,34 +187,50 @@ class Findings:
     def __getitem__(self, setting: Setting) -> Simulation:
         return self._by_identity[setting.identity, setting.instance.name]
 
-    def dp_se(self, name: str, arms: int, epsilon: float) -> Simulation:
-        """DP-SE in a setting of the paper."""
-        return self[self.evaluation.dp_se(name, arms, epsilon)]
+    def dp_se(self, *cell: Any) -> Simulation:
+        """Return the result of DP-SE in a cell."""
+        return self[self.evaluation.dp_se(*cell)]
 
-    def dp_ucb(self, name: str, arms: int, epsilon: float, preset: str = PRESETS[0]) -> Simulation:
-        """DP-UCB in a setting of the paper."""
-        return self[self.evaluation.dp_ucb(name, arms, epsilon, preset)]
+    def dp_ucb(self, *cell: Any) -> Simulation:
+        """Return the result of DP-UCB in a cell, to which a preset may be added."""
+        return self[self.evaluation.dp_ucb(*cell)]
 
     def plain(self, policy: str, name: str, arms: int) -> Simulation:
-        """An ancestor without privacy."""
+        """Return the result of an ancestor without privacy.
+
+        Args:
+            policy: Key of the ancestor.
+            name: Name of an instance.
+            arms: Number of arms.
+        """
         return self[self.evaluation.setting(policy, name, arms)]
 
-    def swept(self, name: str, arms: int, epsilon: float) -> list[Simulation]:
-        """DP-UCB for each constant of the sweep."""
-        return [self[self.evaluation.swept(name, arms, epsilon, c)] for c in self.evaluation.constants]
+    def swept(self, *cell: Any) -> list[Simulation]:
+        """Return the results of DP-UCB in a cell for each constant of the sweep."""
+        name, arms, epsilon = cell
+        return [self[self.evaluation.swept(name, arms, epsilon, constant)] for constant in self.evaluation.constants]
 
     def ratio(self, name: str, arms: int, epsilon: float, preset: str = PRESETS[0]) -> float:
-        """How many times DP-SE's mean regret DP-UCB's is."""
-        return self.dp_ucb(name, arms, epsilon, preset).mean / self.dp_se(name, arms, epsilon).mean
+        """Return DP-UCB's mean regret over DP-SE's in one cell.
 
-    def paper_settings(self) -> list[tuple[str, int, float]]:
-        """Instance, number of arms and epsilon of all that the paper compares."""
-        wanted = self.evaluation
-        return [(name, arms, eps) for name in wanted.instances for arms in wanted.arms for eps in wanted.epsilons]
+        Args:
+            name: Name of an instance.
+            arms: Number of arms.
+            epsilon: Privacy parameter.
+            preset: One of the known forms of DP-UCB.
+        """
+        return self.dp_ucb(name, arms, epsilon, preset).mean / self.dp_se(name, arms, epsilon).mean
 
 
 def smallest_constant(ratios: Sequence[tuple[float, float]], at_least: float = CLAIM) -> float | None:
-    """The smallest constant from which on a ratio (second of each pair) is at least this; None if it never is.
+    """Return the smallest constant from which on every ratio is large enough.
+
+    Args:
+        ratios: Pairs of a constant and its ratio.
+        at_least: The ratio that is wanted.
+
+    Returns:
+        The constant, or None if the ratio of the largest one is too small.
 
     >>> smallest_constant([(8, 0.5), (21, 5.5), (50, 12.0)])
     21

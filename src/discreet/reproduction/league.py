@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from discreet.bandits.dp_ucb import PRESETS
-from discreet.lab.engines import Engine
 from discreet.lab.instances import ARMS as ARMS_OF
 from discreet.lab.instances import PAPER, RARE
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import simulate_all
-from discreet.lab.store import Store
 from discreet.theory import regret_lower_bound
 
 RECOMMENDED, BASELINE = "dp-chernoff-imed", "dp-se"
@@ -27,9 +26,9 @@ POLICIES = (
 QUICK = (RECOMMENDED, "dp-imed", "dp-klucb", "dp-paired-imed", "dp-se-sharp", "adap-klucb", "adap-ucb", "lazy-ucb")
 """Policies whose kernels take a fraction of a millisecond a run: many runs with five arms, which show far tails."""
 SLOW = ("lazy-dp-ts",)
-"""Policies that draw numbers at steps where arms are close: some 0.1 s a run, and in a crowd up to 25 s."""
-CROWD = 20
-"""So many arms and more: where slow policies get the fewest runs."""
+"""Policies that draw numbers at steps where arms are close: some 0.1 s a run, and with many arms up to 25 s."""
+MANY_ARMS = 20
+"""From this number of arms on, slow policies get the fewest runs."""
 FAR_TAIL = 0.999
 
 Place = tuple[str, int | None, float]
@@ -38,16 +37,25 @@ Place = tuple[str, int | None, float]
 
 @dataclass(frozen=True, slots=True)
 class LeagueStudy:
-    """What to simulate."""
+    """The settings to simulate.
+
+    Args:
+        horizon: Pulls of a run.
+        runs: Runs of most policies.
+        slow_runs: Runs of slow policies.
+        slowest_runs: The same with many arms: their regret varies little, and more runs would take many minutes.
+        many_runs: Runs of quick policies with five arms.
+        seed: Seed of all runs.
+        arms: Numbers of arms of the paper's instances.
+        epsilons: Privacy parameters.
+        policies: Keys of policies.
+    """
 
     horizon: int = HORIZON
     runs: int = RUNS
     slow_runs: int = 10
-    """Of the slow policies."""
-    crowd_runs: int = 2
-    """The same in a crowd: their regret varies little from run to run, and more would take many minutes."""
+    slowest_runs: int = 2
     many_runs: int = 1000
-    """Of the quick policies, with five arms."""
     seed: int = SEED
     arms: tuple[int, ...] = (3, 5, 10, 20)
     epsilons: tuple[float, ...] = (0.1, 0.25, 0.5, 1.0)
@@ -55,54 +63,63 @@ class LeagueStudy:
 
     @classmethod
     def quick(cls, **changes: Any) -> LeagueStudy:
-        """A small one: five arms, two epsilons, few runs, and not the slow policies."""
+        """Return a small study: five arms, two epsilons, few runs, and not the slow policies."""
         fast = tuple(name for name in POLICIES if name not in SLOW)
         small: dict[str, Any] = {"runs": 3, "many_runs": 100, "arms": (ARMS,), "epsilons": (0.1, 1.0)}
         return cls(**{**small, "policies": fast, **changes})
 
     def places(self) -> dict[str, list[Place]]:
-        """Where policies meet: on the paper's instances, and on rare rewards."""
+        """Return the places where policies are compared: the paper's instances, and rare rewards."""
         return {
-            "paper": [(name, arms, epsilon) for arms in self.arms for name in PAPER for epsilon in self.epsilons],
-            "rare": [(name, None, epsilon) for name in RARE for epsilon in self.epsilons],
+            "paper": [(name, arms, epsilon) for arms, name, epsilon in product(self.arms, PAPER, self.epsilons)],
+            "rare": [(name, None, epsilon) for name, epsilon in product(RARE, self.epsilons)],
         }
 
     def runs_of(self, policy: str, place: Place) -> int:
-        """How many runs a policy gets at a place."""
+        """Return the number of runs of a policy at a place.
+
+        Args:
+            policy: Key of a policy.
+            place: One of `places`.
+        """
         if policy in QUICK and place[1] == ARMS:
             return self.many_runs
         if policy in SLOW:
-            return min(self.runs, self.crowd_runs if crowd(place) >= CROWD else self.slow_runs)
+            return min(self.runs, self.slowest_runs if arms_at(place) >= MANY_ARMS else self.slow_runs)
         return self.runs
 
     def setting(self, policy: str, place: Place) -> Setting:
-        """A policy at a place."""
+        """Return the setting of a policy at a place.
+
+        Args:
+            policy: Key of a policy.
+            place: One of `places`.
+        """
         return _setting(policy, *place, (self.horizon, self.runs_of(policy, place), self.seed))
 
     def settings(self) -> list[Setting]:
-        """Everything, the slowest first so that no worker waits for another at the end."""
-        places = [place for kind in self.places().values() for place in kind]
+        """Return all settings, the slowest first so that no worker waits for another at the end."""
+        places = sorted((place for kind in self.places().values() for place in kind), key=arms_at, reverse=True)
         order = sorted(self.policies, key=lambda policy: (policy not in SLOW, policy != "dp-ucb"))
-        return [self.setting(policy, place) for policy in order for place in sorted(places, key=crowd, reverse=True)]
+        return [self.setting(policy, place) for policy, place in product(order, places)]
 
-    def run(
-        self,
-        engine: Engine | None = None,
-        store: Store | None = None,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> LeagueFindings:
-        """Simulate everything that the store does not have yet."""
-        return LeagueFindings(self, simulate_all(self.settings(), engine, store=store, on_progress=on_progress))
+    def run(self, **how: Any) -> LeagueFindings:
+        """Simulate everything that the store does not have yet.
+
+        Args:
+            **how: `engine`, `store` and `on_progress` of `simulate_all`.
+        """
+        return LeagueFindings(self, simulate_all(self.settings(), **how))
 
 
-def crowd(place: Place) -> int:
-    """How many arms meet at a place."""
+def arms_at(place: Place) -> int:
+    """Return the number of arms at a place."""
     return ARMS_OF.get(place[0], ARMS) if place[1] is None else place[1]
 
 
 @cache
 def _setting(policy: str, name: str, arms: int | None, epsilon: float, rest: tuple[int, int, int]) -> Setting:
-    """Built once. The paper's two policies as its evaluation has them, so that a store gives them back."""
+    """Build a setting once; those of the paper's two policies as its evaluation has them, so that a store has them."""
     horizon, runs, seed = rest
     as_there = {BASELINE: {}, "dp-ucb": {"preset": PRESETS[0]}}  # type: dict[str, dict[str, Any]]
     more = as_there.get(policy, {"checkpoints": [horizon]})  # a league looks at the end
@@ -110,7 +127,12 @@ def _setting(policy: str, name: str, arms: int | None, epsilon: float, rest: tup
 
 
 class LeagueFindings:
-    """The results of the league, looked up by policy and place."""
+    """The results of the league, looked up by policy and place.
+
+    Args:
+        study: What was simulated.
+        results: The result of each of its settings.
+    """
 
     def __init__(self, study: LeagueStudy, results: Results) -> None:
         self.study = study
@@ -118,21 +140,31 @@ class LeagueFindings:
         self._by_setting = {one.setting: one for one in results}
 
     def of(self, policy: str, place: Place) -> Simulation:
-        """A policy at a place."""
+        """Return the result of a policy at a place.
+
+        Args:
+            policy: Key of a policy.
+            place: One of `LeagueStudy.places`.
+        """
         return self._by_setting[self.study.setting(policy, place)]
 
     def bound(self, place: Place) -> float:
-        """The lower bound at a place."""
+        """Return the lower bound on the regret at a place."""
         means = self.study.setting(BASELINE, place).instance.means
         return float(regret_lower_bound(means, self.study.horizon, place[2]))
 
     def ratios(self, policy: str, kind: str) -> list[float]:
-        """A policy's mean regret over the lower bound, place by place."""
+        """Return a policy's mean regret over the lower bound, place by place.
+
+        Args:
+            policy: Key of a policy.
+            kind: "paper" or "rare".
+        """
         return [self.of(policy, place).mean / self.bound(place) for place in self.study.places()[kind]]
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
-        """Every policy at every place, in numbers."""
+        """A row of numbers for every policy at every place."""
         return [
             {"kind": kind, **self._row(policy, place)}
             for kind, places in self.study.places().items()
@@ -160,24 +192,28 @@ class LeagueFindings:
 
 
 def standings(rows: Sequence[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """A row for each policy, the best first: its distance from the lower bound and from DP-SE over all places."""
-    table = []
-    for policy in dict.fromkeys(row["policy"] for row in rows):
-        mine = [row for row in rows if row["policy"] == policy and row["kind"] == kind]
-        if mine:
-            over = [row["over_lower_bound"] for row in mine]
-            to_dp_se = [row["over_dp_se"] for row in mine]
-            table.append(
-                {
-                    "policy": policy,
-                    "places": len(mine),
-                    "runs": sum(row["runs"] for row in mine),
-                    "median": float(np.median(over)),
-                    "worst": max(over),
-                    "far": max(row["q999"] / row["lower_bound"] for row in mine),
-                    "to_dp_se": float(np.median(to_dp_se)),
-                    "to_dp_se_worst": max(to_dp_se),
-                    "stuck": sum(row["stuck"] for row in mine),
-                }
-            )
+    """Return a row for each policy, the best first: its distance from the lower bound and from DP-SE over all places.
+
+    Args:
+        rows: `LeagueFindings.rows`.
+        kind: "paper" or "rare".
+    """
+    by_policy: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["kind"] == kind:
+            by_policy.setdefault(row["policy"], []).append(row)
+    table = [
+        {
+            "policy": policy,
+            "places": len(mine),
+            "runs": sum(row["runs"] for row in mine),
+            "median": float(np.median([row["over_lower_bound"] for row in mine])),
+            "worst": max(row["over_lower_bound"] for row in mine),
+            "far": max(row["q999"] / row["lower_bound"] for row in mine),
+            "to_dp_se": float(np.median([row["over_dp_se"] for row in mine])),
+            "to_dp_se_worst": max(row["over_dp_se"] for row in mine),
+            "stuck": sum(row["stuck"] for row in mine),
+        }
+        for policy, mine in by_policy.items()
+    ]
     return sorted(table, key=lambda row: row["median"])

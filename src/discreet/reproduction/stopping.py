@@ -1,15 +1,15 @@
-"""The stopping rules measured against their limits: what is simulated, and how to look it up.
+"""The stopping rules measured against their limits: the settings, and a way to look results up.
 
 The paper proves that DP exponential NAS is optimal up to constants, and measures nothing of it. This study counts the
 samples that its rules take, on the paper's hard case (samples of -1 and 1) and on clicks (0 and 1), against each
-parameter at a time; how often they break their promise; and what privacy costs. Two rules of our own are measured with
-them, and on samples of many laws (`stopping_laws`).
+parameter at a time; how often they break their promise; and the price of privacy. Two rules of our own are measured
+with them, also on samples of many distributions (`distributions`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import product
@@ -19,25 +19,30 @@ import numpy as np
 
 from discreet import theory
 from discreet.lab.arms import Bernoulli, Discrete, Rewards
-from discreet.lab.engines import Engine
-from discreet.lab.setting import SEED
-from discreet.lab.stopping import simulate_rules
-from discreet.reproduction.distributions import LawGrid
-from discreet.lab.stopping_results import StoppingRuns
-from discreet.lab.stopping_setting import StoppingSetting
-from discreet.lab.store import Store
+from discreet.lab.results import Simulation
+from discreet.lab.setting import SEED, Setting
+from discreet.lab.simulate import simulate_all
+from discreet.reproduction.distributions import DistributionGrid
 
 PLAIN, PRIVATE = ("nas", "ebstop"), ("dp-nas", "dp-exp-nas", "dp-nas-released", "dp-bernstein")
 RULES = (*PLAIN, *PRIVATE)
 NO_PRIVACY = 1e9
 """An epsilon at which the noise is nothing: a rule without privacy."""
 ENDS = {"signs": (-1.0, 1.0), "clicks": (0.0, 1.0)}
-"""The two kinds of samples: laws on the ends of these ranges."""
+"""The two kinds of samples: distributions on the ends of these ranges."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Samples of one kind and mean, and what is wanted of their mean."""
+    """Samples of one kind and mean, and the accuracy and privacy that are wanted of their mean.
+
+    Args:
+        kind: A key of `ENDS`.
+        mean: Mean of the samples.
+        alpha: Relative accuracy.
+        beta: Failure probability.
+        epsilon: Privacy parameter.
+    """
 
     kind: str = "signs"
     mean: float = 0.3
@@ -56,29 +61,34 @@ class Problem:
         return self.mean, self.alpha, self.beta, self.epsilon
 
     @property
-    def law(self) -> Rewards:
-        """What the samples are drawn from."""
+    def distribution(self) -> Rewards:
+        """The distribution of the samples."""
         if self.kind == "clicks":
             return Bernoulli(self.mean)
         high = round((1 + self.mean) / 2, 12)
         return Discrete((-1.0, 1.0), (round(1 - high, 12), high))
 
     def lower_bound(self, private: bool = True) -> float:
-        """The least expected number of samples of any rule, or of any private one."""
+        """Return the least expected number of samples of any rule, or of any private one."""
         epsilon = self.epsilon if private else math.inf
         return float(theory.two_point_lower_bound(*self.given[:3], epsilon, **self.range))
 
     def upper_bound(self) -> float:
-        """Theorem 3.3's t_U for DP exponential NAS; NaN where it says nothing."""
+        """Return Theorem 3.3's t_U for DP exponential NAS; NaN where the theorem does not apply."""
         return math.nan if self.beta > 0.08 else float(theory.stopping_upper_bound(*self.given, **self.range))
 
     def with_(self, **changes: Any) -> Problem:
-        """The same with some fields changed."""
+        """Return the same problem with some fields changed."""
         return replace(self, **changes)
 
 
 def spread(low: float, high: float, count: int) -> tuple[float, ...]:
-    """Numbers from low to high with equal ratios, short enough to read.
+    """Return numbers with equal ratios, rounded to three digits.
+
+    Args:
+        low: The first number.
+        high: The last number.
+        count: The number of numbers.
 
     >>> spread(0.01, 1, 3)
     (0.01, 0.1, 1.0)
@@ -88,7 +98,20 @@ def spread(low: float, high: float, count: int) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StoppingStudy:
-    """What to simulate: each sweep changes one field of the base problem, and there is one for each kind of samples."""
+    """The settings to simulate. Each sweep changes one field of the base problem, for each kind of samples.
+
+    Args:
+        runs: Runs of each setting of the sweeps.
+        failure_runs: Runs of each setting in which failures are counted.
+        seed: Seed of all runs.
+        base: The problem that sweeps change.
+        means: Means of the samples.
+        alphas: Accuracies.
+        epsilons: Privacy parameters.
+        betas: Failure probabilities.
+        failure_betas: Failure probabilities where failures are counted.
+        distributions: Rules on samples of many distributions.
+    """
 
     runs: int = 100
     failure_runs: int = 1000
@@ -99,17 +122,12 @@ class StoppingStudy:
     epsilons: tuple[float, ...] = spread(0.0001, 10, 16)
     betas: tuple[float, ...] = spread(0.0005, 0.05, 5)
     failure_betas: tuple[float, ...] = spread(0.004, 0.4, 5)
-    laws: LawGrid = field(default_factory=LawGrid)
+    distributions: DistributionGrid = field(default_factory=DistributionGrid)
 
     @classmethod
     def quick(cls, **changes: Any) -> StoppingStudy:
-        """A small one: the same sweeps with few runs."""
-        return cls(**{"runs": 5, "failure_runs": 50, "laws": LawGrid(runs=5), **changes})
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of samples."""
-        return tuple(ENDS)
+        """Return a small study: the same sweeps with few runs."""
+        return cls(**{"runs": 5, "failure_runs": 50, "distributions": DistributionGrid(runs=5), **changes})
 
     @property
     def sweeps(self) -> dict[str, tuple[float, ...]]:
@@ -117,88 +135,123 @@ class StoppingStudy:
         return {"mean": self.means, "alpha": self.alphas, "epsilon": self.epsilons, "beta": self.betas}
 
     def swept(self, kind: str, name: str) -> list[Problem]:
-        """The problems of a sweep."""
+        """Return the problems of a sweep.
+
+        Args:
+            kind: A key of `ENDS`.
+            name: A key of `sweeps`.
+        """
         return [self.base.with_(kind=kind, **{name: value}) for value in self.sweeps[name]]
 
     def problems(self, kind: str) -> list[Problem]:
-        """Those of all sweeps, each once."""
+        """Return the problems of all sweeps of one kind of samples, each once."""
         return list(dict.fromkeys(problem for name in self.sweeps for problem in self.swept(kind, name)))
 
     def risky(self) -> dict[str, list[Problem]]:
-        """Problems in which a broken promise is likeliest: a large alpha, and noise that halts at the first tests."""
+        """Return problems in which failures are likeliest: a large alpha, and noise that halts at the first tests."""
         mild, strong = self.base.with_(mean=0.1, alpha=0.9), self.base.with_(mean=0.5, alpha=0.9, epsilon=0.001)
         return {f"ε = {one.epsilon:g}": [one.with_(beta=beta) for beta in self.failure_betas] for one in (mild, strong)}
 
-    def setting(self, rule: str, problem: Problem, runs: int | None = None) -> StoppingSetting:
-        """One rule on one problem."""
+    def setting(self, rule: str, problem: Problem, runs: int | None = None) -> Setting:
+        """Return the setting of one rule on one problem.
+
+        Args:
+            rule: Key of a rule.
+            problem: The problem.
+            runs: Number of runs; by default that of the sweeps.
+        """
         return _setting(rule, problem, runs or self.runs, self.seed)
 
-    def without_privacy(self, rule: str, kind: str) -> StoppingSetting:
-        """A private rule on the base problem, with no noise to speak of; for DP-NAS that is NAS."""
+    def without_privacy(self, rule: str, kind: str) -> Setting:
+        """Return a private rule on the base problem, with negligible noise; for DP-NAS that is NAS.
+
+        Args:
+            rule: Key of a private rule.
+            kind: A key of `ENDS`.
+        """
         if rule == "dp-nas":
             return self.setting("nas", self.base.with_(kind=kind))
         return self.setting(rule, self.base.with_(kind=kind, epsilon=NO_PRIVACY))
 
-    def settings(self) -> list[StoppingSetting]:
-        """Everything, each once, the slowest first so that no worker waits for another at the end."""
+    def settings(self) -> list[Setting]:
+        """Return all settings, each once, the slowest first so that no worker waits for another at the end."""
         every = [self.setting(rule, one) for kind in ENDS for one, rule in product(self.problems(kind), RULES)]
         every += [self.without_privacy(rule, kind) for rule, kind in product(PRIVATE, ENDS)]
-        every += [
-            self.setting(rule, one, self.failure_runs)
-            for problems in self.risky().values()
-            for one, rule in product(problems, RULES)
-        ]
-        every += self.laws.settings()
-        # EBStop looks at every sample, rules that test in blocks are objects, and the others skip ahead.
-        weight = {"ebstop": 1e-8, "dp-exp-nas": 1e-3, "dp-nas-released": 1e-3, "dp-bernstein": 1e-3}
-        cost = {
-            one: one.runs * (weight["ebstop"] / one.rewards.mean**2 / dict(one.options)["alpha"] ** 2 * 50
-                             if one.rule == "ebstop" else weight.get(one.rule, 1e-4))
-            for one in dict.fromkeys(every)
-        }  # fmt: skip
-        return sorted(cost, key=lambda one: -cost[one])
+        risky = [one for problems in self.risky().values() for one in problems]
+        every += [self.setting(rule, one, self.failure_runs) for one, rule in product(risky, RULES)]
+        every += self.distributions.settings()
+        return sorted(dict.fromkeys(every), key=_cost, reverse=True)
 
-    def run(
-        self,
-        engine: Engine | None = None,
-        store: Store | None = None,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> StoppingFindings:
-        """Simulate everything that the store does not have yet."""
-        return StoppingFindings(self, simulate_rules(self.settings(), engine, store=store, on_progress=on_progress))
+    def run(self, **how: Any) -> StoppingFindings:
+        """Simulate everything that the store does not have yet.
+
+        Args:
+            **how: `engine`, `store` and `on_progress` of `simulate_all`.
+        """
+        return StoppingFindings(self, simulate_all(self.settings(), **how))
+
+
+def _cost(setting: Setting) -> float:
+    """About the seconds that a setting takes.
+
+    EBStop looks at every sample, rules that test in blocks are objects, and the others skip ahead.
+    """
+    if setting.algorithm == "ebstop":
+        return float(setting.runs * 5e-7 / (setting.distribution.mean * dict(setting.options)["alpha"]) ** 2)
+    return setting.runs * (1e-3 if setting.algorithm in {"dp-exp-nas", "dp-nas-released", "dp-bernstein"} else 1e-4)
 
 
 @cache
-def _setting(rule: str, problem: Problem, runs: int, seed: int) -> StoppingSetting:
-    """Built once: figures and tables look every setting up many times, and building one builds its rule."""
-    private = {"epsilon": problem.epsilon} if rule in PRIVATE else {}
+def _setting(rule: str, problem: Problem, runs: int, seed: int) -> Setting:
+    """Build a setting once: figures and tables look it up many times, and building one builds its rule."""
     options: dict[str, Any] = {"alpha": problem.alpha, "beta": problem.beta, **problem.range}
-    return StoppingSetting.of(rule, problem.law, runs=runs, seed=seed, **options, **private)
+    if rule in PRIVATE:
+        options["epsilon"] = problem.epsilon
+    return Setting.of(rule, problem.distribution, runs=runs, seed=seed, **options)
 
 
 class StoppingFindings:
-    """The results of a study, looked up by rule and problem."""
+    """The results of a study, looked up by rule and problem.
 
-    def __init__(self, study: StoppingStudy, results: Sequence[StoppingRuns]) -> None:
+    Args:
+        study: What was simulated.
+        results: The result of each of its settings.
+    """
+
+    def __init__(self, study: StoppingStudy, results: Sequence[Simulation]) -> None:
         self.study = study
         self.results = list(results)
         self._by_setting = {one.setting: one for one in results}
 
-    def __getitem__(self, setting: StoppingSetting) -> StoppingRuns:
+    def __getitem__(self, setting: Setting) -> Simulation:
         return self._by_setting[setting]
 
-    def of(self, rule: str, problem: Problem) -> StoppingRuns:
-        """A rule on a problem of the sweeps."""
+    def of(self, rule: str, problem: Problem) -> Simulation:
+        """Return the result of a rule on a problem of the sweeps.
+
+        Args:
+            rule: Key of a rule.
+            problem: A problem of the sweeps.
+        """
         return self[self.study.setting(rule, problem)]
 
-    def risked(self, rule: str, problem: Problem) -> StoppingRuns:
-        """A rule on one of the risky problems."""
+    def risked(self, rule: str, problem: Problem) -> Simulation:
+        """Return the result of a rule on one of the risky problems.
+
+        Args:
+            rule: Key of a rule.
+            problem: A problem of `StoppingStudy.risky`.
+        """
         return self[self.study.setting(rule, problem, self.study.failure_runs)]
 
     def distances(self, rule: str, kind: str) -> list[float]:
-        """In each problem of one kind: a rule's mean number of samples over the least possible one.
+        """Return a rule's mean number of samples over the least possible one, in each problem of one kind.
 
         Problems that differ in epsilon alone are one problem to a rule that is not private.
+
+        Args:
+            rule: Key of a rule.
+            kind: A key of `ENDS`.
         """
         different = {self.study.setting(rule, one): one for one in self.study.problems(kind)}
         return [
@@ -206,16 +259,16 @@ class StoppingFindings:
         ]
 
     @cached_property
-    def law_rows(self) -> list[dict[str, Any]]:
-        """Private rules on samples of many laws: a row for each law, accuracy and epsilon."""
-        return self.study.laws.rows(self.__getitem__)
+    def distribution_rows(self) -> list[dict[str, Any]]:
+        """A row for each distribution, accuracy and epsilon, with all private rules on such samples."""
+        return self.study.distributions.rows(self.__getitem__)
 
     def guaranteed(self, kind: str) -> list[float]:
-        """In each problem of one kind: Theorem 3.3's bound over the least possible number of samples."""
+        """Return Theorem 3.3's bound over the least possible number of samples, in each problem of one kind."""
         return [one.upper_bound() / one.lower_bound() for one in self.study.problems(kind)]
 
     def shares_of_the_theorem(self) -> list[float]:
-        """In each problem: the most samples that a run of DP exponential NAS took over Theorem 3.3's bound."""
+        """Return, by problem, the most samples that a run of DP exponential NAS took over Theorem 3.3's bound."""
         return [
             float(self.of("dp-exp-nas", one).samples.max()) / one.upper_bound()
             for kind in ENDS
@@ -223,27 +276,32 @@ class StoppingFindings:
         ]
 
     def prices(self, rule: str, kind: str) -> list[float]:
-        """What privacy costs at each epsilon of the sweep: mean samples more than without it.
+        """Return the price of privacy at each epsilon of the sweep: mean samples more than without it.
 
         DP-NAS is compared with NAS, and any other rule with itself at an epsilon of 1e9.
+
+        Args:
+            rule: Key of a private rule.
+            kind: A key of `ENDS`.
         """
-        swept = self.study.swept(kind, "epsilon")
-        plain = self[self.study.without_privacy(rule, kind)]
-        return [float(self.of(rule, one).samples.mean() - plain.samples.mean()) for one in swept]
+        plain = self[self.study.without_privacy(rule, kind)].samples.mean()
+        return [float(self.of(rule, one).samples.mean() - plain) for one in self.study.swept(kind, "epsilon")]
 
     def predicted_prices(self, kind: str) -> list[float]:
-        """The same for DP-NAS as the thresholds predict it, for samples at their mean and without noise."""
-        swept = self.study.swept(kind, "epsilon")
-        return [typical("dp-nas", one) - typical("nas", one) for one in swept]
+        """Return the prices of DP-NAS that its thresholds predict, for samples at their mean and without noise."""
+        return [_typical("dp-nas", one) - _typical("nas", one) for one in self.study.swept(kind, "epsilon")]
 
 
-def typical(rule: str, problem: Problem) -> float:
-    """About how many samples a rule takes, read off its thresholds."""
+def _typical(rule: str, problem: Problem) -> float:
     return float(theory.typical_samples(rule, *problem.given, **problem.range))
 
 
 def slope(epsilons: Sequence[float], prices: Sequence[float]) -> float:
-    """The slope of log price against log 1/epsilon.
+    """Return the slope of log price against log 1/epsilon.
+
+    Args:
+        epsilons: Privacy parameters.
+        prices: The price at each.
 
     >>> round(slope([0.1, 0.01, 0.001], [30, 300, 3000]), 6)
     1.0

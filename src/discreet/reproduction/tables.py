@@ -1,17 +1,20 @@
-"""The tidy tables of an evaluation, written as CSV and as Parquet."""
+"""The tidy tables of a reproduction, written as CSV, and as Parquet where pyarrow is installed."""
 
 from __future__ import annotations
 
+import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from discreet.lab.results import QUANTILES, Results, Simulation
-from discreet.lab.stopping_results import StoppingRuns
+from discreet.lab.results import QUANTILES, Simulation
 
+Columns = Mapping[str, Any]
+"""Columns by name: arrays of one length, and single values that stand for all rows."""
 TABLES = {
     "settings": "a row for each setting: mean final regret, 95 % interval (low, high), quantiles, worst, failures",
     "runs": "a row for each run: final regret, pulls of the best arm, whether a worse arm was pulled most (failed)",
@@ -21,11 +24,25 @@ TABLES = {
     "stopping_runs": "a row for each run of a stopping rule: samples, estimate, whether it halted, whether it failed",
     "league": "a row for each policy of the league and place: mean, 95 % and 99.9 % quantiles, stuck runs, ratios",
 }
-"""What each table holds; all begin with the setting, such as policy or rule, epsilon, other options, seed."""
+"""The content of each table; all begin with the setting, such as policy or rule, epsilon, other options, seed."""
 
 
-def band_columns(one: Simulation) -> dict[str, Any]:
-    """Columns of a row for each checkpoint."""
+def bandit_tables(results: Sequence[Simulation]) -> dict[str, list[Columns]]:
+    """Return the tables of simulated policies, by name."""
+    return {
+        "settings": [{**one.description(), **one.statistics()} for one in results],
+        "runs": [one.run_columns() for one in results],
+        "arms": [_arm_columns(one) for one in results],
+        "curves": [_band_columns(one) for one in results],
+    }
+
+
+def stopping_tables(results: Sequence[Simulation]) -> dict[str, list[Columns]]:
+    """Return the tables of simulated stopping rules, by name."""
+    return {"stopping": [one.summary_row() for one in results], "stopping_runs": [one.run_columns() for one in results]}
+
+
+def _band_columns(one: Simulation) -> Columns:
     return {
         **one.description(),
         "time": np.array(one.setting.checkpoints),
@@ -34,8 +51,7 @@ def band_columns(one: Simulation) -> dict[str, Any]:
     }
 
 
-def columns_of_arms(one: Simulation) -> dict[str, Any]:
-    """Columns of a row for each run and arm."""
+def _arm_columns(one: Simulation) -> Columns:
     runs, arms = one.pulls.shape
     return {
         **one.description(),
@@ -47,31 +63,39 @@ def columns_of_arms(one: Simulation) -> dict[str, Any]:
     }
 
 
-def write_tables(results: tuple[Results, Sequence[StoppingRuns], Sequence[dict[str, Any]]], folder: Path) -> list[Path]:
-    """All tables of the paper's bandits, of stopping rules and of the league, each as CSV and as Parquet."""
-    import pandas as pd  # noqa: PLC0415
+def write_table(parts: Sequence[Columns], path: Path) -> None:
+    """Write a table as CSV, and beside it as Parquet where pyarrow is installed.
 
-    bandits, rules, league = results
-    folder.mkdir(parents=True, exist_ok=True)
-    stacked = map(bandits.stacked, (Simulation.run_columns, columns_of_arms, band_columns))
-    runs = pd.concat([pd.DataFrame(one.run_columns()) for one in rules], ignore_index=True)
-    tables = (
-        bandits.summary(),
-        *stacked,
-        pd.DataFrame([one.summary_row() for one in rules]),
-        runs,
-        pd.DataFrame(league),
-    )
-    written = []
-    for name, table in zip(TABLES, tables, strict=True):
-        written += [folder / f"{name}.csv", folder / f"{name}.parquet"]
-        table.to_csv(written[-2], index=False, float_format="%.10g")
-        table.to_parquet(written[-1], index=False)
-    return written
+    Args:
+        parts: Columns of the same names, to be written below each other.
+        path: The CSV file; its folder is made if need be.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [max(np.size(value) for value in part.values()) for part in parts]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(parts[0])
+        for part, count in zip(parts, rows, strict=True):
+            columns = [_texts(value) if np.ndim(value) else _texts([value]) * count for value in part.values()]
+            writer.writerows(zip(*columns, strict=True))
+    if find_spec("pyarrow"):
+        import pyarrow  # type: ignore[import-untyped]  # noqa: PLC0415
+        from pyarrow import parquet  # noqa: PLC0415
+
+        stacked = {
+            name: np.concatenate([np.broadcast_to(part[name], count) for part, count in zip(parts, rows, strict=True)])
+            for name in parts[0]
+        }
+        parquet.write_table(pyarrow.table(stacked), path.with_suffix(".parquet"))
+
+
+def _texts(values: Any) -> list[str]:
+    cells = np.asarray(values).tolist()
+    return [("" if math.isnan(cell) else f"{cell:.10g}") if isinstance(cell, float) else str(cell) for cell in cells]
 
 
 def number(value: float) -> str:
-    """A figure as short as it is readable.
+    """Return a figure as short as it is readable.
 
     >>> number(4829.6), number(0.1234), number(float("nan"))
     ('4,830', '0.123', '-')

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.bandits import DPIMED, DPKLUCB, AdaPKLUCB, AdaPUCB, DPChernoffIMED
 from discreet.bandits._batched import BatchedPolicy
+from discreet.core.noise import scale_for
 from discreet.lab.instances import Instance
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import kl_upper, private_kl, private_kl_upper, tail_exponent
@@ -41,16 +42,16 @@ class Parameters(NamedTuple):
 def parameters_of(policy: BatchedPolicy) -> Parameters:
     """Return the parameters of a policy."""
     alpha = policy.alpha if isinstance(policy, AdaPUCB) else 0.0
-    caution = policy.caution if isinstance(policy, DPChernoffIMED) else 0.0
+    caution = policy.effective_caution if isinstance(policy, DPChernoffIMED) else 0.0
     return Parameters(
         kind=KINDS[type(policy)],
         epsilon=policy.epsilon,
         ratio=policy.ratio,
-        first=policy.first_batch,
+        first=policy.batch_size(0),
         alpha=alpha,
         caution=caution,
         forgets=policy.forgets,
-        scale=policy._laplace.scale,
+        scale=scale_for(policy.grid.width, policy.epsilon),
         width=policy.grid.width,
     )
 

@@ -31,13 +31,12 @@ _RARE = 0.3  # a block is tried when its noise sinks too low with at most this c
 def parameters_of(policy: DPUCB) -> tuple[float, float, float]:
     """Return the noise scale, relaxation and fixed exploration of a policy.
 
-    >>> from discreet import SimulatedNoise
-    >>> parameters_of(DPUCB(range(5), epsilon=0.5, horizon=1000, preset="thesis", noise=SimulatedNoise(0)))
+    >>> parameters_of(DPUCB(range(5), epsilon=0.5, horizon=1000, preset="thesis"))
     (20.0, 780.6305864171396, 3.8989492070408103)
     """
-    counter: Any = policy._counters[0]
-    fixed = math.sqrt(2 * math.log(2 / policy.gamma)) if policy.preset == "thesis" else 0.0
-    return counter.levels / counter.epsilon, policy.relaxation, fixed
+    levels = policy.horizon.bit_length()  # of a tree, each at its share of epsilon
+    fixed = math.sqrt(2 * math.log(2 / policy.effective_gamma)) if policy.preset == "thesis" else 0.0
+    return levels / policy.tree_epsilon, policy.effective_relaxation, fixed
 
 
 @compiled

@@ -45,9 +45,7 @@ def parameters_of(rule: EBStop, coin: Coin) -> Parameters:
     middle = (grid.floor + grid.width / 2) * grid.step
     low, high = ((value - grid.floor - grid.width / 2) * grid.step for value in (coin.low, coin.high))
     growth = rule.growth if isinstance(rule, EBGStop) else 0.0
-    return Parameters(
-        low, high, middle, grid.width * grid.step, grid.step, rule.alpha, rule.log_share, rule.p, growth
-    )
+    return Parameters(low, high, middle, grid.width * grid.step, grid.step, rule.alpha, rule.log_share, rule.p, growth)
 
 
 @compiled

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.bandits import DPPairedIMED
-from discreet.bandits.dp_paired_imed import _ENOUGH
+from discreet.bandits.dp_paired_imed import ENOUGH
+from discreet.core.noise import scale_for
 from discreet.lab.instances import Instance
 from discreet.lab.kernels.batched import note_turns
 from discreet.lab.kernels.compiled import compiled
@@ -39,8 +40,9 @@ class Parameters(NamedTuple):
 
 def parameters_of(policy: DPPairedIMED) -> Parameters:
     """Return the parameters of a policy."""
-    scale, width = policy._laplace.scale, policy.grid.width
-    return Parameters(policy.epsilon, policy.ratio, policy.first_batch, scale, width, _ENOUGH)
+    width = policy.grid.width
+    scale = scale_for(width, policy.epsilon)
+    return Parameters(policy.epsilon, policy.ratio, policy.batch_size(0), scale, width, ENOUGH)
 
 
 @compiled

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.bandits import DPSharpElimination
+from discreet.core.noise import scale_for
 from discreet.lab.instances import Instance
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import clearly_behind
@@ -44,7 +45,7 @@ def parameters_of(policy: DPSharpElimination) -> Parameters:
         levels=np.array([*map(to.level, epochs)]),
         doubts=np.array([*map(to.doubt, epochs)]),
         most=most,
-        scale=policy._laplace.scale,
+        scale=scale_for(policy.grid.width, policy.epsilon),
         width=policy.grid.width,
     )
 

@@ -1,4 +1,4 @@
-"""The picture of the league. Data only; `figures` draws it."""
+"""The picture of the league."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from discreet.reproduction.figures import BLACK, BLUE, GREY, ORANGE, Cloud, Line, Panel, Picture
+from discreet.lab.figures import Cloud, Colour, Line, Panel, Picture
 from discreet.reproduction.league import BASELINE, RECOMMENDED, LeagueFindings
 
 TITLES = {"paper": "the paper's instances", "rare": "rare rewards (0.5 % to 5 %)"}
-COLOURS = {RECOMMENDED: BLUE, BASELINE: ORANGE}
+COLOURS = {RECOMMENDED: Colour.BLUE, BASELINE: Colour.ORANGE}
 
 
 def league_picture(found: LeagueFindings) -> Picture:
-    """How far every policy is from the lower bound."""
+    """Return the distance of every policy from the lower bound, as a picture."""
     panels = []
     policies = dict(enumerate(found.study.policies))
     for kind, title in TITLES.items():
         clouds = [
-            Cloud("", place, values, COLOURS.get(policy, GREY), "o", times(values))
+            Cloud("", place, values, COLOURS.get(policy, Colour.GREY), "o", _times(values))
             for place, policy in policies.items()
             for values in (found.ratios(policy, kind),)
         ]
-        limit = Line("the lower bound", [-0.4, len(policies) - 0.3], [1, 1], BLACK, "--")
+        limit = Line("the lower bound", [-0.4, len(policies) - 0.3], [1, 1], Colour.BLACK, "--")
         ticks = [(place, policy.replace("-", "-\n")) for place, policy in policies.items()]
         common: dict[str, Any] = {"x_label": "", "y_label": "regret over the bound", "y_log": True}
         panels.append(Panel(title, [limit], clouds, ticks=ticks, **common))
@@ -39,7 +39,7 @@ def league_picture(found: LeagueFindings) -> Picture:
     )
 
 
-def times(values: list[float]) -> str:
+def _times(values: list[float]) -> str:
     """A median as a multiple."""
     median = float(np.median(values))
     return f"{median:.1f}" if median < 10 else f"{median:.0f}"

@@ -1,4 +1,4 @@
-"""The pictures of the stopping study. Data only; `figures` draws them."""
+"""The pictures of the stopping study."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.reproduction.figures import AMBER, BLACK, BLUE, GREEN, GREY, MARKERS, ORANGE, PINK, SKY, Cloud, Line, Panel, Picture
-from discreet.lab.stopping_results import StoppingRuns
+from discreet.lab.figures import MARKERS, Cloud, Colour, Line, Panel, Picture
+from discreet.lab.results import Simulation
 from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, Problem, StoppingFindings
 from discreet.theory import private_stopping_lower_bound
 
@@ -31,43 +31,43 @@ SHORT = {
     "dp-nas-released": "releases",
     "dp-bernstein": "Bernstein",
 }
-COLOURS = dict(zip(RULES, (GREEN, AMBER, ORANGE, BLUE, SKY, PINK), strict=True))
+COLOURS = dict(
+    zip(RULES, (Colour.GREEN, Colour.AMBER, Colour.ORANGE, Colour.BLUE, Colour.SKY, Colour.PINK), strict=True)
+)
 MARKS = dict(zip(RULES, MARKERS, strict=False))
-COLOURS["dp-nas-one-sided"], MARKS["dp-nas-one-sided"] = AMBER, "X"
+COLOURS["dp-nas-one-sided"], MARKS["dp-nas-one-sided"] = Colour.AMBER, "X"
 KINDS = {"signs": "samples of −1 and 1", "clicks": "clicks (0 and 1)"}
 AXES = {"mean": "mean μ", "alpha": "accuracy α", "epsilon": "privacy ε", "beta": "failure probability β"}
 SAMPLES = "samples"
 CONFIDENCE = 0.95
 
 
-def every_stopping_picture(found: StoppingFindings) -> list[Picture]:
-    """All of them, in the order of the report."""
-    return [distance(found), *(sweeps(found, kind) for kind in ENDS), laws(found), price(found), failures(found)]
+def stopping_pictures(found: StoppingFindings) -> list[Picture]:
+    """Return all pictures of the study, in the order of the report."""
+    sweeps = [_sweeps(found, kind) for kind in ENDS]
+    return [_distance(found), *sweeps, _distributions(found), _price(found), _failures(found)]
 
 
-def distance(found: StoppingFindings) -> Picture:
-    """How far each rule is from the best possible: the one to look at first."""
+def _distance(found: StoppingFindings) -> Picture:
+    """Distance of each rule from the best possible: the one to look at first."""
     panels, shown = [], []
     top = 3 * max(value for kind in ENDS for value in found.guaranteed(kind))  # one scale for both panels
     for kind in ENDS:
         rows = {rule: found.distances(rule, kind) for rule in RULES}
         clouds = [
-            Cloud("", place, values, COLOURS[rule], MARKS[rule], times(values))
+            Cloud("", place, values, COLOURS[rule], MARKS[rule], _times(values))
             for place, (rule, values) in enumerate(rows.items())
         ]
         proved, end = found.guaranteed(kind), len(RULES)
-        clouds.append(Cloud("", end, proved, GREY, "P", times(proved)))
+        clouds.append(Cloud("", end, proved, Colour.GREY, "P", _times(proved)))
         ticks = [*((place, SHORT[rule]) for place, rule in enumerate(RULES)), (end, "proved")]
-        limit = Line("no rule can do better (private rules: no private one)", [-0.4, end + 1], [1, 1], BLACK, "--")
-        common: dict[str, Any] = {
-            "x_label": "not private  |  private  |  Theorem 3.3",
-            "y_label": "times the least possible",
-            "y_log": True,
-            "y_from": 0.5,
-        }
-        common["y_to"] = top
+        limit = Line(
+            "no rule can do better (private rules: no private one)", [-0.4, end + 1], [1, 1], Colour.BLACK, "--"
+        )
+        axes: dict[str, Any] = {"y_label": "times the least possible", "y_log": True, "y_from": 0.5, "y_to": top}
         shown += [found.of(rule, found.study.base.with_(kind=kind)) for rule in RULES]
-        panels.append(Panel(KINDS[kind], [limit], clouds, ticks=ticks, **common))
+        x_label = "not private  |  private  |  Theorem 3.3"
+        panels.append(Panel(KINDS[kind], [limit], clouds, ticks=ticks, x_label=x_label, **axes))
     return Picture(
         "stopping-distance",
         "How many times the least possible number of samples does each rule take?",
@@ -83,12 +83,12 @@ def distance(found: StoppingFindings) -> Picture:
     )
 
 
-def times(values: Sequence[float]) -> str:
+def _times(values: Sequence[float]) -> str:
     """A median as a multiple."""
     return f"{float(np.median(values)):,.0f}×"
 
 
-def sweeps(found: StoppingFindings, kind: str) -> Picture:
+def _sweeps(found: StoppingFindings, kind: str) -> Picture:
     """Samples against each parameter, between the bounds."""
     panels, shown = [], []
     for name, values in found.study.sweeps.items():
@@ -96,12 +96,19 @@ def sweeps(found: StoppingFindings, kind: str) -> Picture:
         lines = []
         for rule in RULES:
             row = [found.of(rule, one) for one in problems]
-            lines.append(measured(NAMES[rule], values, row, COLOURS[rule], MARKS[rule]))
+            lines.append(_measured(NAMES[rule], values, row, COLOURS[rule], MARKS[rule]))
             shown += row
         lines += [
-            Line("Theorem 3.3's bound", values, [one.upper_bound() for one in problems], GREY, "--", width=0.9),
-            Line("lower bound, private", values, [one.lower_bound() for one in problems], BLACK, "-", width=1.1),
-            Line("lower bound, any rule", values, [one.lower_bound(False) for one in problems], BLACK, ":", width=1.1),
+            Line("Theorem 3.3's bound", values, [one.upper_bound() for one in problems], Colour.GREY, "--", width=0.9),
+            Line("lower bound, private", values, [one.lower_bound() for one in problems], Colour.BLACK, "-", width=1.1),
+            Line(
+                "lower bound, any rule",
+                values,
+                [one.lower_bound(False) for one in problems],
+                Colour.BLACK,
+                ":",
+                width=1.1,
+            ),
         ]
         panels.append(Panel("", lines, x_label=AXES[name], y_label=SAMPLES, x_log=True, y_log=True))
     base = found.study.base
@@ -116,19 +123,19 @@ def sweeps(found: StoppingFindings, kind: str) -> Picture:
     )
 
 
-def measured(label: str, x: Sequence[float], row: Sequence[StoppingRuns], colour: str, marker: str) -> Line:
+def _measured(label: str, x: Sequence[float], row: Sequence[Simulation], colour: str, marker: str) -> Line:
     """Mean samples with their 5 % to 95 % band."""
     figures = [one.statistics() for one in row]
     low, mean, high = ([figure[key] for figure in figures] for key in ("q05", "mean", "q95"))
     return Line(label, x, mean, colour, "-", marker, low, high)
 
 
-def laws(found: StoppingFindings) -> Picture:
-    """What it is worth to follow the variance."""
-    grid, panels = found.study.laws, []
+def _distributions(found: StoppingFindings) -> Picture:
+    """The gain from following the variance."""
+    grid, panels = found.study.distributions, []
     alpha = min(grid.alphas)
     for epsilon in grid.epsilons:
-        rows = [row for row in found.law_rows if (row["epsilon"], row["alpha"]) == (epsilon, alpha)]
+        rows = [row for row in found.distribution_rows if (row["epsilon"], row["alpha"]) == (epsilon, alpha)]
         lines = [
             Line(
                 NAMES[rule],
@@ -140,12 +147,12 @@ def laws(found: StoppingFindings) -> Picture:
             )
             for rule in grid.rules
         ]
-        ticks = [(place, row["law"].replace(" ", "\n", 1)) for place, row in enumerate(rows)]
+        ticks = [(place, row["distribution"].replace(" ", "\n", 1)) for place, row in enumerate(rows)]
         title = f"ε = {epsilon:g}, α = {alpha:g}"
         panels.append(Panel(title, lines, ticks=ticks, x_label="", y_label=SAMPLES, y_log=True))
     return Picture(
-        "stopping-laws",
-        "Samples of many laws: what it is worth to follow the variance",
+        "stopping-distributions",
+        "Samples of many distributions: the gain from following the variance",
         f"Median samples of {grid.runs} runs, with alpha {alpha:g} and beta 0.05; the table has more. DP "
         "exponential NAS is told R = 1, as in the paper; the others "
         "are told the range. Rare jumps are 0.05, and once in 200 samples 1.",
@@ -155,24 +162,24 @@ def laws(found: StoppingFindings) -> Picture:
     )
 
 
-def price(found: StoppingFindings) -> Picture:
-    """What privacy adds, against 1/epsilon."""
+def _price(found: StoppingFindings) -> Picture:
+    """Samples that privacy adds, against 1/epsilon."""
     inverse = [1 / epsilon for epsilon in found.study.epsilons]
     panels, shown = [], []
     for kind in ENDS:
         problems = found.study.swept(kind, "epsilon")
         lines = [
             Line(
-                f"{NAMES[rule]}, measured", inverse, positive(found.prices(rule, kind)), COLOURS[rule], "", MARKS[rule]
+                f"{NAMES[rule]}, measured", inverse, _positive(found.prices(rule, kind)), COLOURS[rule], "", MARKS[rule]
             )
             for rule in PRIVATE
         ]
         least = [one.lower_bound() - one.lower_bound(False) for one in problems]
-        proved = [paper_bound(one) for one in problems]
+        proved = [_paper_bound(one) for one in problems]
         lines += [
-            Line("DP-NAS, predicted", inverse, found.predicted_prices(kind), ORANGE, "-", width=1.0),
-            Line("difference of the lower bounds", inverse, positive(least), BLACK, "-", width=1.1),
-            Line("Theorem 3.4's bound (on all samples)", inverse, proved, GREY, "--", width=1.1),
+            Line("DP-NAS, predicted", inverse, found.predicted_prices(kind), Colour.ORANGE, "-", width=1.0),
+            Line("difference of the lower bounds", inverse, _positive(least), Colour.BLACK, "-", width=1.1),
+            Line("Theorem 3.4's bound (on all samples)", inverse, proved, Colour.GREY, "--", width=1.1),
         ]
         shown += [found.of(rule, one) for rule in PRIVATE for one in problems]
         panels.append(
@@ -190,25 +197,25 @@ def price(found: StoppingFindings) -> Picture:
     )
 
 
-def paper_bound(problem: Problem) -> float:
+def _paper_bound(problem: Problem) -> float:
     """Theorem 3.4's bound on what privacy adds."""
     return float(private_stopping_lower_bound(*problem.given, **problem.range))
 
 
-def positive(values: Sequence[float]) -> list[float]:
-    """What a logarithmic axis can show."""
+def _positive(values: Sequence[float]) -> list[float]:
+    """Values with NaN for those that a logarithmic axis cannot show."""
     return [value if value > 0 else math.nan for value in values]
 
 
-def failures(found: StoppingFindings) -> Picture:
-    """How often the promise is broken, against beta."""
+def _failures(found: StoppingFindings) -> Picture:
+    """Share of runs that broke the promise, against beta."""
     betas = found.study.failure_betas
     panels, shown = [], []
     for title, problems in found.study.risky().items():
-        lines = [Line("β: what is promised", betas, betas, BLACK, "--", width=1.0)]
+        lines = [Line("β: what is promised", betas, betas, Colour.BLACK, "--", width=1.0)]
         for rule in RULES:
             row = [found.risked(rule, one) for one in problems]
-            rates = positive([one.failure_rate for one in row])
+            rates = _positive([one.failure_rate for one in row])
             limits = [upper_limit(int(one.failed.sum()), len(one.samples)) for one in row]
             lines.append(Line(NAMES[rule], betas, rates, COLOURS[rule], "", MARKS[rule]))
             limit = f"{100 * CONFIDENCE:g} % upper limits" if rule == RULES[-1] else ""
@@ -220,7 +227,7 @@ def failures(found: StoppingFindings) -> Picture:
         "stopping-failures",
         "How often is the promise broken?",
         f"Share of {found.study.failure_runs} runs on samples of -1 and 1 whose estimate was further than alpha |mean| "
-        f"from the mean ({problems_text(found)}); none where no mark is. Dotted lines are upper confidence "
+        f"from the mean ({_problems_text(found)}); none where no mark is. Dotted lines are upper confidence "
         f"limits (Clopper and Pearson), which {found.study.failure_runs} runs without a failure cannot bring below "
         f"{upper_limit(0, found.study.failure_runs):.2g}.",
         panels,
@@ -228,14 +235,18 @@ def failures(found: StoppingFindings) -> Picture:
     )
 
 
-def problems_text(found: StoppingFindings) -> str:
+def _problems_text(found: StoppingFindings) -> str:
     """The risky problems in numbers."""
     firsts = [problems[0] for problems in found.study.risky().values()]
     return ", and ".join(f"mean {one.mean:g} with alpha = {one.alpha:g}" for one in firsts)
 
 
 def upper_limit(failed: int, runs: int) -> float:
-    """The largest failure rate that fits what was seen, by Clopper and Pearson.
+    """Return an upper confidence limit on a failure rate, by Clopper and Pearson.
+
+    Args:
+        failed: Runs that failed.
+        runs: All runs.
 
     >>> round(upper_limit(0, 1000), 6)
     0.002991

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,25 +19,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.lab.results import Simulation
-from discreet.lab.stopping_results import StoppingRuns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, PINK, SKY, AMBER, BLACK, GREY = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#777777",
-)  # fmt: skip
-PALETTE = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK)
-COLOURS = {"dp-se": BLUE, "dp-ucb": ORANGE, "se": GREEN, "ucb": AMBER}
+
+class Colour(StrEnum):
+    """Okabe and Ito's colours, and a grey."""
+
+    BLUE = "#0072B2"
+    ORANGE = "#D55E00"
+    GREEN = "#009E73"
+    PINK = "#CC79A7"
+    AMBER = "#E69F00"
+    SKY = "#56B4E9"
+    BLACK = "#000000"
+    GREY = "#777777"
+
+
+PALETTE = tuple(Colour)[:-1]
+COLOURS = {"dp-se": Colour.BLUE, "dp-ucb": Colour.ORANGE, "se": Colour.GREEN, "ucb": Colour.AMBER}
 STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-PULLS, REGRET = "pulls $t$", "pseudo-regret"
+PULLS, REGRET = "pulls t", "pseudo-regret"
 PANEL_WIDTH, PANEL_HEIGHT = 3.4, 2.45  # inches: two panels fill the width of a page
-DPI = 160
-FONTS = {"font.size": 8.5, "axes.titlesize": 9, "legend.fontsize": 8, "mathtext.fontset": "dejavusans"}
+DPI = 150
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LOOKS: dict[Any, Any] = {
-    **FONTS,
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "legend.fontsize": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -43,14 +57,24 @@ LOOKS: dict[Any, Any] = {
     "grid.linewidth": 0.5,
     "lines.linewidth": 1.4,
     "lines.markersize": 4,
-    "pdf.fonttype": 42,
-    "svg.hashsalt": "discreet",
 }
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line, with a band around it if `low` and `high` are given, and markers if it has one."""
+    """A line, with a band around it if `low` and `high` are given.
+
+    Args:
+        label: Its entry in the legend.
+        x: Places on the x-axis.
+        y: Heights.
+        colour: A colour of matplotlib.
+        style: A line style of matplotlib.
+        marker: A marker of matplotlib; none by default.
+        low: Lower end of the band at each place.
+        high: Upper end of the band.
+        width: Line width in points.
+    """
 
     label: str
     x: Any
@@ -65,7 +89,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Cloud:
-    """All values of a group as points around a place on the x-axis, with a bar at their median."""
+    """All values of a group as points around a place on the x-axis, with a bar at their median.
+
+    Args:
+        label: Its entry in the legend.
+        place: The place on the x-axis.
+        values: Heights of the points.
+        colour: A colour of matplotlib.
+        marker: A marker of matplotlib.
+        note: Text beside the median.
+    """
 
     label: str
     place: float
@@ -73,12 +106,24 @@ class Cloud:
     colour: str
     marker: str = "o"
     note: str = ""
-    """A word beside the median."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes."""
+    """One pair of axes.
+
+    Args:
+        title: Text above the axes.
+        lines: Lines to draw.
+        clouds: Clouds to draw.
+        x_label: Name of the x-axis.
+        y_label: Name of the y-axis.
+        x_log: Make the x-axis logarithmic.
+        y_log: Make the y-axis logarithmic.
+        y_from: Lower end of the y-axis; by default as the data ask for.
+        y_to: Upper end of the y-axis.
+        ticks: Places and labels of ticks on the x-axis; by default matplotlib's.
+    """
 
     title: str
     lines: Sequence[Line] = ()
@@ -94,7 +139,17 @@ class Panel:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure: its name is its file's, its caption goes into the report."""
+    """A figure of several panels.
+
+    Args:
+        name: Its file's name without an extension.
+        title: Text above all panels.
+        caption: What a report says below it.
+        panels: The panels, row by row.
+        columns: Panels in a row.
+        stretch: Factor by which its panels are wider than usual.
+        simulations: The results that it shows, for the table beside it.
+    """
 
     name: str
     title: str
@@ -102,13 +157,18 @@ class Picture:
     panels: Sequence[Panel]
     columns: int = 2
     stretch: float = 1.0
-    """How much wider than usual its panels are."""
-    simulations: Sequence[Simulation | StoppingRuns] = field(default=(), compare=False)
-    """What it shows, for the table beside it."""
+    simulations: Sequence[Simulation] = field(default=(), compare=False)
 
 
 def curve(one: Simulation, label: str, colour: str, style: str = "-") -> Line:
-    """Mean regret by checkpoint, with the band between its 5 % and 95 % quantiles."""
+    """Return mean regret by checkpoint, with the band between its 5 % and 95 % quantiles.
+
+    Args:
+        one: The simulation to show.
+        label: Its entry in the legend.
+        colour: A colour of matplotlib.
+        style: A line style of matplotlib.
+    """
     bands = one.bands
     return Line(label, one.setting.checkpoints, bands["mean"], colour, style, low=bands["q05"], high=bands["q95"])
 
@@ -117,7 +177,7 @@ def curve(one: Simulation, label: str, colour: str, style: str = "-") -> Line:
 
 
 def paint(picture: Picture) -> Figure:
-    """Draw a picture."""
+    """Return a picture as a figure of matplotlib."""
     import matplotlib as mpl  # noqa: PLC0415
     from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415  (no pyplot: no windows, no global state)
 
@@ -129,16 +189,15 @@ def paint(picture: Picture) -> Figure:
         figure.suptitle(picture.title, fontsize=10)
         axes = figure.subplots(rows, picture.columns, squeeze=False).ravel().tolist()
         for ax, panel in zip(axes, picture.panels, strict=False):
-            paint_panel(ax, panel)
+            _paint_panel(ax, panel)
         for ax in axes[len(picture.panels) :]:
             ax.remove()
-        shared_legend(figure, axes, columns=2 * picture.columns)
+        _shared_legend(figure, axes, columns=2 * picture.columns)
     return figure
 
 
-def paint_panel(ax: Axes, panel: Panel) -> None:
-    """Draw one panel."""
-    from matplotlib.ticker import EngFormatter  # noqa: PLC0415
+def _paint_panel(ax: Axes, panel: Panel) -> None:
+    from matplotlib.ticker import EngFormatter, FuncFormatter  # noqa: PLC0415
 
     for line in panel.lines:
         marks: dict[str, Any] = {"marker": line.marker, "linestyle": line.style, "linewidth": line.width}
@@ -149,7 +208,7 @@ def paint_panel(ax: Axes, panel: Panel) -> None:
         aside = np.random.default_rng(0).uniform(-0.1, 0.1, len(cloud.values))  # so that equal values show
         points: dict[str, Any] = {"color": cloud.colour, "alpha": 0.6, "markersize": 3.5, "markeredgewidth": 0}
         ax.plot(cloud.place + aside, cloud.values, cloud.marker, label=cloud.label, **points)
-        ax.hlines(np.median(cloud.values), cloud.place - 0.16, cloud.place + 0.16, color=BLACK, linewidth=1.2)
+        ax.hlines(np.median(cloud.values), cloud.place - 0.16, cloud.place + 0.16, color=Colour.BLACK, linewidth=1.2)
         if cloud.note:
             place = (cloud.place + 0.2, float(np.median(cloud.values)))
             ax.annotate(cloud.note, place, va="center", fontweight="bold", color=cloud.colour)
@@ -159,6 +218,7 @@ def paint_panel(ax: Axes, panel: Panel) -> None:
     for axis, logarithmic in ((ax.xaxis, panel.x_log), (ax.yaxis, panel.y_log)):
         if logarithmic:
             getattr(ax, f"set_{axis.axis_name}scale")("log")
+            axis.set_major_formatter(FuncFormatter(_power_of_ten))
         else:
             axis.set_major_formatter(EngFormatter(sep=""))  # 20M, 500k
     ax.set_ylim(bottom=panel.y_from, top=panel.y_to)
@@ -167,8 +227,13 @@ def paint_panel(ax: Axes, panel: Panel) -> None:
     ax.minorticks_off()
 
 
-def shared_legend(figure: Figure, axes: Sequence[Axes], columns: int) -> None:
-    """One legend below all panels, each label once."""
+def _power_of_ten(value: float, _: int) -> str:
+    """Label a tick of a logarithmic axis in plain text, which takes a tenth of the time of matplotlib's formulas."""
+    return "10" + str(round(math.log10(value))).translate(SUPERSCRIPTS)
+
+
+def _shared_legend(figure: Figure, axes: Sequence[Axes], columns: int) -> None:
+    """Add one legend below all panels, each label once."""
     entries: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -180,9 +245,18 @@ def shared_legend(figure: Figure, axes: Sequence[Axes], columns: int) -> None:
 
 
 def plot_curves(simulations: Sequence[Simulation], ax: Axes | None = None, *, log: bool = False) -> Axes:
-    """Mean regret against pulls for a few simulations, on the given axes or on new ones."""
+    """Draw mean regret against pulls for a few simulations.
+
+    Args:
+        simulations: The simulations to show.
+        ax: Axes to draw on; new ones by default.
+        log: Make both axes logarithmic.
+
+    Returns:
+        The axes.
+    """
     several = len({one.setting.instance.name for one in simulations}) > 1
-    others = (one.setting.policy for one in simulations if one.setting.policy not in COLOURS)
+    others = (one.setting.algorithm for one in simulations if one.setting.algorithm not in COLOURS)
     free = (colour for colour in PALETTE if colour not in COLOURS.values())
     colours = {**COLOURS, **dict(zip(dict.fromkeys(others), cycle(free), strict=False))}
     styles = {policy: cycle(STYLES) for policy in colours}  # variants of a policy differ in style
@@ -190,8 +264,8 @@ def plot_curves(simulations: Sequence[Simulation], ax: Axes | None = None, *, lo
         curve(
             one,
             one.setting.label if several else one.setting.variant,
-            colours[one.setting.policy],
-            next(styles[one.setting.policy]),
+            colours[one.setting.algorithm],
+            next(styles[one.setting.algorithm]),
         )
         for one in simulations
     ]
@@ -200,13 +274,17 @@ def plot_curves(simulations: Sequence[Simulation], ax: Axes | None = None, *, lo
     panel = Panel(title, lines, x_log=log, y_log=log)
     if ax is None:
         return paint(Picture("curves", "", "", [panel], columns=1)).axes[0]
-    paint_panel(ax, panel)
+    _paint_panel(ax, panel)
     ax.legend()
     return ax
 
 
 def shortened(text: str, most: int = 48) -> str:
-    """A long name cut for a title.
+    """Return a name, cut to a length that fits a title.
+
+    Args:
+        text: The name.
+        most: Largest number of characters.
 
     >>> shortened("Bernoulli(0.3), Uniform(0, 0.8)", 16)
     'Bernoulli(0.3)…'
@@ -214,20 +292,32 @@ def shortened(text: str, most: int = 48) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip(", U") + "…"
 
 
-def write_picture(picture: Picture, folder: Path) -> tuple[str, bytes]:
-    """Draw a picture into `folder` as PNG and PDF; gives its name and the PNG."""
+def write_picture(picture: Picture, folder: Path) -> bytes:
+    """Draw a picture into a folder as PNG and PDF.
+
+    Args:
+        picture: The picture.
+        folder: An existing folder.
+
+    Returns:
+        The content of the PNG file.
+    """
     figure = paint(picture)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # it has its layout now, which takes long to find
     png = io.BytesIO()
     figure.savefig(png, dpi=DPI, metadata={"Software": None})
     (folder / f"{picture.name}.png").write_bytes(png.getvalue())
+    figure.set_layout_engine("none")  # it has its layout now, which takes long to find
     figure.savefig(folder / f"{picture.name}.pdf", metadata={"CreationDate": None})
-    return picture.name, png.getvalue()
+    return png.getvalue()
 
 
 def inline_picture(draw: Callable[[], Any], dpi: int = 110) -> str:
-    """An <img> that carries its picture."""
+    """Return an <img> element that carries its picture.
+
+    Args:
+        draw: Returns a figure of matplotlib.
+        dpi: Dots per inch.
+    """
     png = io.BytesIO()
     draw().savefig(png, dpi=dpi)
     return f'<img alt="regret curves" src="data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}">'

@@ -7,37 +7,26 @@ import pytest
 
 from discreet import theory
 from discreet.lab import simulate_rule
-from discreet.reproduction.pictures.stopping import NAMES, every_stopping_picture, upper_limit
-from discreet.reproduction.distributions import LawGrid
-from discreet.reproduction.stopping_report import stopping_headlines, stopping_row
+from discreet.reproduction.headlines import stopping_headlines
+from discreet.reproduction.pictures.stopping import NAMES, stopping_pictures, upper_limit
+from discreet.reproduction.report import stopping_row
 from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, Problem, StoppingStudy, slope
 
-SMALL = StoppingStudy(
-    runs=20,
-    failure_runs=50,
-    means=(0.05, 0.3),
-    alphas=(0.3, 0.9),
-    epsilons=(0.001, 0.003, 0.01, 0.5),
-    betas=(0.01, 0.05),
-    failure_betas=(0.05, 0.4),
-    laws=LawGrid(runs=10),
-)
+
+@pytest.fixture(scope="module")
+def study(stopping):
+    return stopping.study
 
 
 @pytest.fixture(scope="module")
-def found():
-    return SMALL.run()
-
-
-@pytest.fixture(scope="module")
-def pictures(found):
-    return {picture.name: picture for picture in every_stopping_picture(found)}
+def pictures(stopping):
+    return {picture.name: picture for picture in stopping_pictures(stopping)}
 
 
 def test_every_sweep_spans_two_decades_and_has_all_rules_on_all_problems_once():
     study = StoppingStudy()
-    settings = study.settings()
-    assert len(settings) == len(set(settings))
+    settings = set(study.settings())
+    assert len(settings) == len(study.settings())
     for values in (*study.sweeps.values(), study.failure_betas):
         assert max(values) >= 100 * min(values)
     for kind in ENDS:
@@ -51,28 +40,28 @@ def test_every_sweep_spans_two_decades_and_has_all_rules_on_all_problems_once():
                     assert setting.epsilon == (problem.epsilon if rule in PRIVATE else None)
 
 
-def test_a_result_is_that_of_the_rule_simulated_alone(found):
-    problem = SMALL.base.with_(kind="clicks", alpha=0.9)
+def test_a_result_is_that_of_the_rule_simulated_alone(stopping, study):
+    problem = study.base.with_(kind="clicks", alpha=0.9)
     alone = simulate_rule("dp-nas", 0.3, runs=20, alpha=0.9, beta=0.05, epsilon=0.5)
-    assert (found.of("dp-nas", problem).samples == alone.samples).all()
+    assert (stopping.of("dp-nas", problem).samples == alone.samples).all()
 
 
-def test_distances_are_samples_over_the_lower_bound(found):
-    problem = SMALL.base.with_(kind="clicks", mean=0.05)
+def test_distances_are_samples_over_the_lower_bound(stopping, study):
+    problem = study.base.with_(kind="clicks", mean=0.05)
     for rule, epsilon in (("ebstop", math.inf), ("dp-exp-nas", 0.5)):
         least = theory.two_point_lower_bound(0.05, 0.3, 0.05, epsilon, low=0, high=1)
-        assert pytest.approx(found.of(rule, problem).samples.mean() / least) in found.distances(rule, "clicks")
+        assert pytest.approx(stopping.of(rule, problem).samples.mean() / least) in stopping.distances(rule, "clicks")
 
 
-def test_problems_that_are_one_to_a_rule_without_privacy_count_once(found):
-    assert len(found.distances("dp-nas", "signs")) == len(SMALL.problems("signs"))
-    assert len(found.distances("nas", "signs")) == len(SMALL.problems("signs")) - len(SMALL.epsilons) + 1
+def test_problems_that_are_one_to_a_rule_without_privacy_count_once(stopping, study):
+    assert len(stopping.distances("dp-nas", "signs")) == len(study.problems("signs"))
+    assert len(stopping.distances("nas", "signs")) == len(study.problems("signs")) - len(study.epsilons) + 1
 
 
-def test_no_rule_is_better_than_the_lower_bound(found):
+def test_no_rule_is_better_than_the_lower_bound(stopping):
     for kind in ENDS:
         for rule in RULES:
-            assert min(found.distances(rule, kind)) > 1
+            assert min(stopping.distances(rule, kind)) > 1
 
 
 def test_no_quantile_exceeds_theorem_3_3_over_the_whole_grid():
@@ -81,8 +70,8 @@ def test_no_quantile_exceeds_theorem_3_3_over_the_whole_grid():
     for kind in ENDS:
         for problem in study.problems(kind):
             samples = simulate_rule(
-                "dp-exp-nas", problem.law, runs=40, alpha=problem.alpha, beta=problem.beta, epsilon=problem.epsilon,
-                low=ENDS[kind][0], high=ENDS[kind][1],
+                "dp-exp-nas", problem.distribution, runs=40, alpha=problem.alpha, beta=problem.beta,
+                epsilon=problem.epsilon, low=ENDS[kind][0], high=ENDS[kind][1],
             ).samples  # fmt: skip
             shares.append(np.quantile(samples, 1 - problem.beta, method="higher") / problem.upper_bound())
     assert max(shares) <= 1
@@ -93,45 +82,45 @@ def test_the_sure_samples_are_kept_too():
     problem = Problem("signs", mean=0.3, alpha=0.5, beta=0.2, epsilon=0.05)
     for rule in ("nas", "dp-nas", "dp-exp-nas"):
         private = {"epsilon": 0.05} if rule in PRIVATE else {}
-        runs = simulate_rule(rule, problem.law, runs=400, alpha=0.5, beta=0.2, low=-1, high=1, **private)
+        runs = simulate_rule(rule, problem.distribution, runs=400, alpha=0.5, beta=0.2, low=-1, high=1, **private)
         sure = theory.sure_samples(rule, 0.3, 0.5, 0.2, 0.05, low=-1)
         assert (runs.samples > sure).mean() <= 0.2
         typical = theory.typical_samples(rule, 0.3, 0.5, 0.2, 0.05, low=-1)
         assert 0.5 * typical <= runs.samples.mean() <= 1.2 * typical
 
 
-def test_the_price_of_privacy_grows_like_one_over_epsilon(found):
+def test_the_price_of_privacy_grows_like_one_over_epsilon(stopping, study):
     for kind in ENDS:
         for rule in PRIVATE:
-            assert slope(SMALL.epsilons[:3], found.prices(rule, kind)[:3]) == pytest.approx(1, abs=0.2)
-        assert slope(SMALL.epsilons[:3], found.predicted_prices(kind)[:3]) == pytest.approx(1, abs=0.05)
-        for measured, predicted in zip(found.prices("dp-nas", kind), found.predicted_prices(kind), strict=True):
+            assert slope(study.epsilons[:3], stopping.prices(rule, kind)[:3]) == pytest.approx(1, abs=0.2)
+        assert slope(study.epsilons[:3], stopping.predicted_prices(kind)[:3]) == pytest.approx(1, abs=0.05)
+        for measured, predicted in zip(stopping.prices("dp-nas", kind), stopping.predicted_prices(kind), strict=True):
             assert 0.5 < measured / predicted < 1.2
 
 
-def test_pictures_show_the_results(found, pictures):
+def test_pictures_show_the_results(stopping, pictures, study):
     assert list(pictures) == [
-        "stopping-distance", "stopping-sweep-signs", "stopping-sweep-clicks", "stopping-laws",
+        "stopping-distance", "stopping-sweep-signs", "stopping-sweep-clicks", "stopping-distributions",
         "stopping-price", "stopping-failures",
     ]  # fmt: skip
     for kind, panel in zip(ENDS, pictures["stopping-distance"].panels, strict=True):
         for rule, cloud in zip(RULES, panel.clouds, strict=False):
-            assert cloud.values == found.distances(rule, kind)
+            assert cloud.values == stopping.distances(rule, kind)
             assert cloud.note == f"{np.median(cloud.values):,.0f}×"
-    for name, panel in zip(SMALL.sweeps, pictures["stopping-sweep-signs"].panels, strict=True):
+    for name, panel in zip(study.sweeps, pictures["stopping-sweep-signs"].panels, strict=True):
         lines = {line.label: line for line in panel.lines}
-        problems = SMALL.swept("signs", name)
+        problems = study.swept("signs", name)
         for rule in RULES:
-            assert lines[NAMES[rule]].y == [found.of(rule, one).samples.mean() for one in problems]
+            assert lines[NAMES[rule]].y == [stopping.of(rule, one).samples.mean() for one in problems]
         assert lines["Theorem 3.3's bound"].y == [one.upper_bound() for one in problems]
         assert lines["lower bound, private"].y == [one.lower_bound() for one in problems]
         assert lines["lower bound, any rule"].y == [one.lower_bound(private=False) for one in problems]
 
 
-def test_failures_are_counted_with_an_upper_limit(found, pictures):
+def test_failures_are_counted_with_an_upper_limit(stopping, pictures, study):
     panel = pictures["stopping-failures"].panels[0]
     line = next(line for line in panel.lines if line.label == NAMES["dp-nas"])
-    counted = [found.risked("dp-nas", one).failure_rate for one in SMALL.risky()["ε = 0.5"]]
+    counted = [stopping.risked("dp-nas", one).failure_rate for one in study.risky()["ε = 0.5"]]
     assert [0.0 if math.isnan(rate) else rate for rate in line.y] == counted
     # The upper limit's definition: at that rate so few failures or fewer have a probability of 5 %.
     for failed in (0, 3):
@@ -141,13 +130,13 @@ def test_failures_are_counted_with_an_upper_limit(found, pictures):
     assert upper_limit(50, 50) == 1
 
 
-def test_the_sentences_and_rows_are_computed(found):
-    said = stopping_headlines(found)
-    assert f"DP exponential NAS {np.median(found.distances('dp-exp-nas', 'signs')):.0f} (" in said[0]
-    shares = found.shares_of_the_theorem()
+def test_the_sentences_and_rows_are_computed(stopping, study):
+    said = stopping_headlines(stopping)
+    assert f"DP exponential NAS {np.median(stopping.distances('dp-exp-nas', 'signs')):.0f} (" in said[0]
+    shares = stopping.shares_of_the_theorem()
     assert f"in {sum(share > 1 for share in shares) or 'none'} of {len(shares)} problems" in said[3]
     assert f"{100 * max(shares):.1f} %" in said[3]
-    one = found.of("dp-nas", SMALL.base)
+    one = stopping.of("dp-nas", study.base)
     row = stopping_row(one)
-    assert row["times"] == pytest.approx(one.samples.mean() / SMALL.base.lower_bound())
-    assert row["least"] == pytest.approx(SMALL.base.lower_bound())
+    assert row["times"] == pytest.approx(one.samples.mean() / study.base.lower_bound())
+    assert row["least"] == pytest.approx(study.base.lower_bound())

@@ -1,0 +1,216 @@
+"""A whole reproduction: simulate what is not in the folder yet, draw the figures, write tables and the report."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from discreet.lab.engines import Engine, Processes, Result, Serial, Task
+from discreet.lab.figures import Picture, write_picture
+from discreet.lab.setting import HORIZON, SEED, Setting
+from discreet.lab.store import Store
+from discreet.reproduction.evaluation import Evaluation
+from discreet.reproduction.headlines import Reproduced, headlines
+from discreet.reproduction.league import LeagueStudy
+from discreet.reproduction.pictures.evaluation import evaluation_pictures
+from discreet.reproduction.pictures.league import league_picture
+from discreet.reproduction.pictures.stopping import stopping_pictures
+from discreet.reproduction.report import render_page, render_results
+from discreet.reproduction.stopping import StoppingStudy
+from discreet.reproduction.tables import bandit_tables, stopping_tables, write_table
+
+DOING = {
+    "paper": "simulating DP-SE and DP-UCB",
+    "stopping": "simulating stopping rules",
+    "league": "simulating the league",
+}
+OnProgress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+class Report(NamedTuple):
+    """A finished reproduction.
+
+    Attributes:
+        page: Path of the HTML page.
+        headlines: The findings in sentences.
+    """
+
+    page: Path
+    headlines: list[str]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The studies to simulate and to report.
+
+    Args:
+        evaluation: The paper's evaluation.
+        stopping: The stopping study; None leaves it out.
+        league: The league; None leaves it out.
+    """
+
+    evaluation: Evaluation
+    stopping: StoppingStudy | None = None
+    league: LeagueStudy | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        everything: bool = False,
+        quick: bool = False,
+        horizon: int = HORIZON,
+        seed: int = SEED,
+        runs: int | None = None,
+    ) -> Reproduction:
+        """Return the reproduction of the paper's evaluation, or of everything.
+
+        Args:
+            everything: Go beyond the paper: extended evaluation, stopping study and league.
+            quick: Simulate fewer runs, and five arms only.
+            horizon: Pulls of a run.
+            seed: Seed of all runs.
+            runs: Runs of each setting of the bandits; by default 30, or 3 if quick.
+        """
+        changes: dict[str, Any] = {"horizon": horizon, "seed": seed, **({} if runs is None else {"runs": runs})}
+        evaluation = Evaluation.quick if quick else Evaluation
+        if not everything:
+            return cls(evaluation(**changes))
+        stopping, league = (StoppingStudy.quick, LeagueStudy.quick) if quick else (StoppingStudy, LeagueStudy)
+        return cls(evaluation(extended=True, **changes), stopping(seed=seed), league(**changes))
+
+    def studies(self) -> dict[str, Any]:
+        """Return the studies that were not left out, by their field of `Reproduced`."""
+        studies = {"paper": self.evaluation, "stopping": self.stopping, "league": self.league}
+        return {name: study for name, study in studies.items() if study}
+
+    def settings(self) -> list[Setting]:
+        """Return all settings, each once; some belong to two studies."""
+        return list(dict.fromkeys(setting for study in self.studies().values() for setting in study.settings()))
+
+    def run(self, folder: Path, engine: Engine | None = None, on_progress: OnProgress | None = None) -> Report:
+        """Simulate what the folder does not have yet, and write the report into it.
+
+        Args:
+            folder: The folder; finished settings are kept in it, so that an interrupted reproduction can go on.
+            engine: Simulates; by default a process for each processor. Other engines than processes do not draw.
+            on_progress: Told of each step.
+        """
+        tell = on_progress or (lambda doing, done, total: None)
+        engine = engine or Processes()
+        with ExitStack() as engines:
+            running = _Running(engines.enter_context(engine))
+            drawing = (
+                running if isinstance(engine, Processes | Serial) else _Running(engines.enter_context(Processes()))
+            )
+            start = time.perf_counter()
+            found = self.simulate(Store(folder / "settings"), running, tell)
+            return write_report(found, folder, time.perf_counter() - start, drawing, tell)
+
+    def simulate(self, store: Store, engine: Engine, on_progress: OnProgress) -> Reproduced:
+        """Simulate what the store does not have yet.
+
+        Args:
+            store: Keeps finished settings.
+            engine: Simulates.
+            on_progress: Told of each finished task.
+        """
+        found = {}
+        for name, study in self.studies().items():
+            advance = _counter(DOING[name], sum(one.runs for one in study.settings()), on_progress)
+            found[name] = study.run(engine=engine, store=store, on_progress=advance)
+        return Reproduced(**found)
+
+
+def _counter(doing: str, total: int, on_progress: OnProgress) -> Callable[[int], None]:
+    """A function that adds up steps and reports their sum."""
+    done = 0
+    on_progress(doing, done, total)
+
+    def advance(steps: int) -> None:
+        nonlocal done
+        done += steps
+        on_progress(doing, done, total)
+
+    return advance
+
+
+class _Running(Engine):
+    """An engine that was started elsewhere and is left running: one pool of workers simulates and draws."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.workers = getattr(engine, "workers", 1)
+
+    def __exit__(self, *_: object) -> None:
+        """Leave it running."""
+
+    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
+        """Yield the index of each task and its result, as they finish."""
+        return self._engine.run(work, tasks)
+
+
+class _Job(NamedTuple):
+    """A step of the report that a worker takes: a figure to draw or a table to write."""
+
+    doing: str
+    work: Callable[[Any, Path], Any]
+    content: Any
+    path: Path
+
+
+def _do(job: _Job) -> Any:
+    return job.work(job.content, job.path)
+
+
+def write_report(found: Reproduced, folder: Path, seconds: float, engine: Engine, on_progress: OnProgress) -> Report:
+    """Write figures, tables and pages into a folder.
+
+    Args:
+        found: The results.
+        folder: The folder.
+        seconds: Duration of the simulation.
+        engine: A running engine, which draws.
+        on_progress: Told of each finished step.
+    """
+    pictures = every_picture(found)
+    tables: dict[str, Any] = bandit_tables(found.paper.results)
+    if found.stopping:
+        tables |= stopping_tables(found.stopping.results)
+    if found.league:
+        tables["league"] = found.league.rows
+    figures = folder / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    # The longest first, so that no worker waits for another at the end.
+    longest = sorted(pictures, key=lambda picture: -len(picture.panels))
+    jobs = [
+        _Job(f"writing table {name}", write_table, tables[name], folder / "data" / f"{name}.csv") for name in tables
+    ]
+    jobs += [_Job(f"drawing {one.name}", write_picture, replace(one, simulations=()), figures) for one in longest]
+    images: dict[str, str] = {}
+    on_progress(jobs[0].doing, 0, len(jobs) + 1)
+    for done, (index, made) in enumerate(engine.run(_do, jobs), start=1):
+        if isinstance(jobs[index].content, Picture):
+            images[jobs[index].content.name] = base64.b64encode(made).decode()
+        on_progress(jobs[index].doing if done < len(jobs) else "writing the report", done, len(jobs) + 1)
+    page = folder / "report.html"
+    page.write_text(render_page(found, pictures, images, list(tables), seconds), encoding="utf-8")
+    (folder / "results.md").write_text(render_results(found), encoding="utf-8")
+    on_progress("writing the report", len(jobs) + 1, len(jobs) + 1)
+    return Report(page, [sentence for topic in headlines(found).values() for sentence in topic])
+
+
+def every_picture(found: Reproduced) -> list[Picture]:
+    """Return all pictures of the studies that were not left out."""
+    pictures = evaluation_pictures(found.paper)
+    if found.league:
+        pictures.append(league_picture(found.league))
+    if found.stopping:
+        pictures += stopping_pictures(found.stopping)
+    return pictures

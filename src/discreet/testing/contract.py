@@ -1,0 +1,192 @@
+"""The contract of algorithms as a function: for discreet's own tests, and for algorithms of your own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.core.algorithm import Algorithm
+from discreet.core.grid import Grid
+from discreet.core.ledger import Ledger
+from discreet.core.noise import Noise, SimulatedNoise
+from discreet.core.plans import Arm, Plan, SamplesQuery, ThresholdQuery
+from discreet.drivers.totals import Totals
+
+
+def check_algorithm(algorithm: Algorithm, closes: int = 12, noise: Noise | None = None) -> None:
+    """Check that an algorithm is a public value that learns from releases alone.
+
+    It must hold nothing but its options, its learned fields and what follows from them: no exact total, no mechanism,
+    no noise, no lock, no file, no generator. Planning must change nothing. Its copies must learn apart from it. It must
+    be the same when it is pickled, rebuilt from its options and its ledger, or resumed from its options and a snapshot;
+    options and snapshot must survive JSON. A new algorithm is also run for some epochs, on a copy, and checked after
+    each.
+
+    Args:
+        algorithm: A policy or a stopping rule. It is not changed.
+        closes: The largest number of plans to close. Arms pay a fixed reward each, the first one the least.
+        noise: A simulated source; by default one of a fixed seed.
+
+    Raises:
+        AssertionError: It does not keep the contract. The message says what is wrong.
+
+    >>> import discreet
+    >>> policy = discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000)
+    >>> check_algorithm(policy)
+    >>> policy.exact_total = 12
+    >>> check_algorithm(policy)
+    Traceback (most recent call last):
+        ...
+    AssertionError: dp-se.exact_total is neither a declared field nor a cached property
+    """
+    _check_value(algorithm)
+    if algorithm.epoch or any(algorithm.taken.values()):
+        return
+    driver = Totals(algorithm, noise or SimulatedNoise(0))
+    for _ in range(closes):
+        plan = driver.plan()
+        if plan is None:
+            return
+        before = driver.algorithm
+        kept, ledger, twin = json.dumps(before.snapshot()), list(before.ledger), before.copy()
+        releases = driver.close(fixed_totals(plan, before.grid))
+        after = driver.algorithm
+        twin.learn(releases)
+        unchanged = json.dumps(before.snapshot()) == kept and list(before.ledger) == ledger
+        _require(unchanged and _same(before.plan(), plan), f"{before.key} changes when a copy of it learns")
+        _require(twin == after, f"a copy of {before.key} learns something else from the same releases")
+        _check_value(after)
+
+
+def fixed_totals(plan: Plan, grid: Grid) -> dict[Arm, Any] | None:
+    """Return totals of a plan's arms that pay a fixed reward each: 1/(K+1), 2/(K+1), ... of the range.
+
+    Args:
+        plan: The plan to fill.
+        grid: The grid that rewards are rounded to.
+    """
+    query, size = plan.query, len(plan.pulls) + 1
+    if query is None:
+        return None
+    totals: dict[Arm, Any] = {}
+    for place, (arm, count) in enumerate(plan.pulls.items(), 1):
+        reward = grid.width * place // size
+        if isinstance(query, SamplesQuery):
+            totals[arm] = np.full(count, reward)
+        elif isinstance(query, ThresholdQuery) and plan.many_tests:
+            totals[arm] = np.diff(query.counts, prepend=query.counts[-1] - count) * reward
+        elif len(plan.statistic.parts) == 1:
+            totals[arm] = count * reward
+        else:
+            sums = plan.statistic.accumulator(grid.width)
+            sums.add(np.full(count, reward))
+            totals[arm] = sums.values
+    return totals
+
+
+def _require(kept: bool, sentence: str) -> None:
+    if not kept:
+        raise AssertionError(sentence)
+
+
+# ---------------------------------------------------------------------- one object as it is
+
+
+def _check_value(algorithm: Algorithm) -> None:
+    """Check an algorithm as it stands."""
+    key = algorithm.key
+    _check_fields(key, algorithm)
+    options = _through_json(f"{key}.options()", algorithm.options())
+    state = _through_json(f"{key}.snapshot()", algorithm.snapshot())
+    plan = algorithm.plan()
+    _require(_same(algorithm.plan(), plan), f"{key} plans something else when it is asked again")
+    _require(algorithm.snapshot() == state, f"{key} changes when it plans")
+    ways: dict[str, Callable[[], Algorithm]] = {
+        "copied": algorithm.copy,
+        "pickled": lambda: pickle.loads(pickle.dumps(algorithm)),
+        "resumed from its options and a snapshot": lambda: type(algorithm).from_options(options).resume(state),
+    }
+    if not algorithm.reads_samples:
+        epochs = list(algorithm.ledger.by_epoch())
+        ways["rebuilt from its options and its ledger"] = lambda: type(algorithm).from_options(options).replay(epochs)
+    for way, make in ways.items():
+        try:
+            twin = make()
+        except Exception as error:
+            raise AssertionError(f"{key} cannot be {way}: {error!r}") from error
+        difference = _first_difference(algorithm, twin)
+        _require(twin == algorithm and not difference, f"{key} is not the same when it is {way}: {difference}")
+        _require(_same(twin.plan(), plan), f"{key} plans something else when it is {way}")
+
+
+def _first_difference(one: Algorithm, other: Algorithm) -> str:
+    """Return the first option or learned field that differs; empty if none does."""
+    mine, yours = ({**each.options(), **each.snapshot()} for each in (one, other))
+    for name, value in mine.items():
+        if yours.get(name) != value:
+            return f"{name} is {yours.get(name)!r}, not {value!r}"
+    return ""
+
+
+def _through_json(name: str, value: Any) -> Any:
+    """Return a value that was written as JSON and read again, if it is the same."""
+    try:
+        again = json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"{name} is no JSON: {error}") from error
+    _require(again == value, f"{name} is not the same after JSON: use lists, not tuples, and keys that are strings")
+    return again
+
+
+def _same(one: Plan | None, other: Plan | None) -> bool:
+    return bool(_plain(one) == _plain(other))
+
+
+def _plain(value: Any) -> Any:
+    """Return a plan in values that can be compared."""
+    if isinstance(value, np.ndarray | range):
+        return list(value)
+    if isinstance(value, Mapping):
+        return list(value.items())
+    return [type(value).__name__, *map(_plain, value)] if isinstance(value, tuple) else value
+
+
+# ---------------------------------------------------------------------- what it holds
+
+
+def _check_fields(path: str, algorithm: Algorithm) -> None:
+    """Check that all attributes are declared, and hold public values."""
+    kind = type(algorithm)
+    declared = {field.name for field in dataclasses.fields(algorithm)}
+    cached = {name for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, cached_property)}
+    for name, value in vars(algorithm).items():
+        _require(name in declared | cached, f"{path}.{name} is neither a declared field nor a cached property")
+        _check_public(f"{path}.{name}", value)
+
+
+def _check_public(path: str, value: Any) -> None:
+    """Check that a value cannot hide a secret: it is made of numbers, words, and public values of the package."""
+    if value is None or isinstance(value, bool | int | float | str | range | np.number | Ledger):
+        return
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return
+    if isinstance(value, Algorithm):
+        _check_fields(path, value)
+        return
+    parts: Iterable[Any]
+    if isinstance(value, Mapping):
+        parts = [*value, *value.values()]
+    elif isinstance(value, list | tuple | set | frozenset):
+        parts = value
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type) and type(value).__hash__ is not None:  # frozen
+        parts = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    else:
+        raise AssertionError(f"{path} holds a {type(value).__name__}: an algorithm holds nothing but public values")
+    for part in parts:
+        _check_public(path, part)

@@ -1,0 +1,44 @@
+"""Small studies, simulated once for all tests of this folder."""
+
+import pytest
+
+from discreet.reproduction.distributions import DistributionGrid
+from discreet.reproduction.evaluation import Evaluation
+from discreet.reproduction.league import LeagueStudy
+from discreet.reproduction.stopping import StoppingStudy
+
+
+@pytest.fixture(scope="session")
+def paper():
+    """The paper's evaluation on two instances, without what lies beyond it."""
+    return Evaluation(horizon=20_000, runs=3, instances=("C1", "C4"), arms=(3, 5), epsilons=(0.5, 1.0)).run()
+
+
+@pytest.fixture(scope="session")
+def extended():
+    """An extended evaluation on two instances."""
+    small = {"horizon": 20_000, "runs": 3, "instances": ("C1", "C4"), "arms": (3, 5), "epsilons": (0.5, 1.0)}
+    return Evaluation(**small, extended=True, constants=(1, 8), wide_sweep=(3, 1.0)).run()
+
+
+@pytest.fixture(scope="session")
+def league():
+    """Three policies at eleven places."""
+    policies = ("dp-chernoff-imed", "dp-imed", "dp-se")
+    small = {"horizon": 20_000, "runs": 3, "many_runs": 20, "arms": (3, 5), "epsilons": (1.0,)}
+    return LeagueStudy(**small, policies=policies).run()
+
+
+@pytest.fixture(scope="session")
+def stopping():
+    """All rules on few problems."""
+    return StoppingStudy(
+        runs=20,
+        failure_runs=50,
+        means=(0.05, 0.3),
+        alphas=(0.3, 0.9),
+        epsilons=(0.001, 0.003, 0.01, 0.5),
+        betas=(0.01, 0.05),
+        failure_betas=(0.05, 0.4),
+        distributions=DistributionGrid(runs=10),
+    ).run()

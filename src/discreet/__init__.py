@@ -35,7 +35,7 @@ from discreet.core.registry import POLICIES, RULES, make_policy, make_rule, regi
 from discreet.core.releases import Kind, Release
 from discreet.drivers import Bandit, StoppingResult, Stream, Ticket, Told, Totals
 from discreet.mechanisms import Curator
-from discreet.recommend import recommend
+from discreet.recommend import Recommendation, recommend
 from discreet.stopping import *  # noqa: F403
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ __all__ = [
     "Plan",
     "Privacy",
     "PrivacyError",
+    "Recommendation",
     "Release",
     "ServiceError",
     "SimulatedNoise",

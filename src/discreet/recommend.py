@@ -1,4 +1,4 @@
-"""A recommendation of one private policy, with its options and its reason."""
+"""A recommended policy: one answer, with its options and its reason."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ UNITS = ("reward", "person")
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A policy, its options, and why.
+    """A policy, its options, and the reason for it.
 
     Args:
         policy: The policy's key.
         arms: The names of the arms.
         options: Its other options.
-        reason: Why it is recommended, in a few sentences.
+        reason: The reason, in a few sentences.
     """
 
     policy: str
@@ -44,7 +44,7 @@ class Recommendation:
     reason: str
 
     def make(self) -> Policy:
-        """Return the policy itself, ready for a driver."""
+        """Return the policy."""
         policy: Policy = make_policy(self.policy, self.arms, **self.options)
         return policy
 
@@ -69,19 +69,19 @@ def recommend(
 
     Args:
         arms: The names of the arms, or their number.
-        epsilon: The largest privacy loss of one unit.
-        horizon: The number of pulls in all; None if it is not known.
-        goal: "regret", to show the best arm as often as possible, or "best-arm", to find it.
+        epsilon: The largest privacy loss of one unit, above 0.
+        horizon: The number of pulls in all, if it is known.
+        goal: "regret" (show the best arm as often as possible) or "best-arm" (find it).
         beta: For "best-arm", the largest probability of a wrong answer.
-        at_once: For "regret", the number of people who may need an arm at the same time. The policies for other goals
-            hand out thousands at once anyway.
+        at_once: For regret, the number of people who may need an arm at the same time. The other answers hand out
+            thousands at once anyway.
         delayed: True if rewards come days later.
         drifting: True if all arms' rewards change together over time.
-        unit: Whom epsilon protects: one "reward", which is enough if everybody contributes once, or a "person" who
-            comes back, with at most one reward in each epoch.
+        unit: Whom epsilon covers: one "reward", which is enough if everybody contributes once, or a "person" who comes
+            back, with at most one reward in each epoch.
 
     Raises:
-        ArgumentError: A wish is no such value, or the wishes contradict each other.
+        ArgumentError: An argument is wrong, or no policy can do that.
 
     >>> print(recommend(["A", "B", "C"], epsilon=0.5, horizon=1_000_000))
     dp-chernoff-imed(epsilon=0.5, horizon=1000000): its regret is near the lowest that any private policy can have, and
@@ -90,8 +90,8 @@ def recommend(
     >>> recommend(4, epsilon=1.0, goal="best-arm", beta=0.01).policy
     'dp-bai-sharp'
     """
-    known = range(checks.whole("arms", arms, at_least=2)) if isinstance(arms, int | float) else arms
-    names = check_arms("arms", known)
+    number = checks.whole("arms", arms, at_least=2) if isinstance(arms, int | float) else None
+    names = check_arms("arms", arms if number is None else range(number))
     common: dict[str, Any] = {"epsilon": checks.positive("epsilon", epsilon)}
     if horizon is not None:
         common["horizon"] = checks.whole("horizon", horizon, at_least=len(names))
@@ -155,8 +155,8 @@ def _person(arms: tuple[Arm, ...], common: dict[str, Any], beta: float, goal: st
     reason = (
         f"its epochs spend less and less of epsilon, so that it covers all rewards of a person who takes part in every "
         f"one; see to it that nobody is asked twice in an epoch. {why} When one arm is left, that is the best one with "
-        f"probability {1 - kind(arms, **options).failure:g} at least. If everybody contributes "
-        f"once, what is private for a reward is private for a person too, and better."
+        f"probability {1 - kind(arms, **options).failure:g} at least. If everybody contributes once, what is private "
+        f"for a reward is private for a person too, and better."
     )
     return Recommendation(kind.key, arms, options, reason)
 
@@ -172,7 +172,7 @@ def _paired(arms: tuple[Arm, ...], common: dict[str, Any]) -> Recommendation:
 
 
 def _index(arms: tuple[Arm, ...], common: dict[str, Any], at_once: int) -> Recommendation:
-    default = DPChernoffIMED(arms, **common).default_batch()
+    default = DPChernoffIMED(arms, **common).batch_size(0)
     first = max(default, 2 * at_once if at_once > 1 else 0)
     horizon = common.get("horizon")
     if horizon is not None and first > default and first * len(arms) > horizon / 2:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from discreet.bandits._noisy_elimination import NoisyElimination
+from discreet.bandits._person_level import PersonLevel
 from discreet.mechanisms.binary_tree import trailing_zeros
 from discreet.mechanisms.counters import Node
 
@@ -25,8 +27,6 @@ import discreet
 from discreet import AboveThreshold, Bandit, BinaryTreeCounter, DPSuccessiveElimination, HybridCounter, LaplaceMechanism
 from discreet.bandits._batched import BatchedPolicy
 from discreet.bandits._lazy import LazyPolicy
-from discreet.bandits._noisy_elimination import NoisyElimination
-from discreet.bandits._person_level import PersonLevel
 from discreet.core.noise import PrivateNoise, Reserve, scale_for
 from discreet.drivers.ask_tell import _OPEN, _TOLD
 from discreet.stopping._released import ReleasedRule

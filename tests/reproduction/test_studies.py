@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from discreet.lab.stopping import simulate_rules
 from scipy import stats
 from tests.bandits.test_sharp_elimination import searches
 from tests.core.test_noise import p_value
@@ -11,7 +12,6 @@ import discreet
 from discreet import SimulatedNoise
 from discreet.core.noise import private_noise
 from discreet.lab import instance, play, simulate, simulate_rule
-from discreet.lab.stopping import simulate_rules
 from discreet.reproduction.distributions import DistributionGrid
 from discreet.theory import dp_se_pull_bound, regret_lower_bound, sharp_pulls
 

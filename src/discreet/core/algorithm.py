@@ -14,6 +14,7 @@ from discreet.core.options import checked_options, field_names, learned_fields, 
 from discreet.core.plans import Arm, Plan, TotalsQuery
 from discreet.core.privacy import NOT_PRIVATE, Privacy, Unit
 from discreet.core.releases import Kind, Release
+from discreet.core.statistics import Statistic
 
 
 @dataclass(kw_only=True)
@@ -40,6 +41,8 @@ class Algorithm(ABC):
     keeps_secrets: ClassVar[bool] = False
     """True if the curator keeps exact sums or threshold noise for it between epochs. A service runs only algorithms
     for which it keeps none."""
+    statistic: ClassVar[Statistic] = Statistic.TOTAL
+    """What is added up of an epoch's rewards."""
     reads_samples: ClassVar[bool] = False
     """True if it reads samples one by one, without privacy. Its ledger has nothing to account for, so its file holds a
     snapshot instead."""

@@ -237,7 +237,7 @@ class Bandit(Driver):
             issuer, issued = self._issuers[name]
         else:
             raise TicketError(f"ticket {ticket!r} was not issued by this bandit; tell it to the one that issued it")
-        if not 0 <= number < issued or issuer.tag(number) != tag:
+        if type(number) is not int or not 0 <= number < issued or issuer.tag(number) != tag:
             raise TicketError(f"ticket {ticket!r} is unknown to this bandit; ask again")
         return number
 
@@ -247,7 +247,7 @@ class Bandit(Driver):
         try:
             for number, steps in pairs:
                 told.append(self._count(number, steps))
-        except OSError:
+        except BaseException:
             for (number, steps), outcome in zip(pairs, told, strict=False):
                 if outcome is Told.COUNTED and number >= self._first:
                     self._change(number - self._first, steps, _OPEN)
@@ -279,14 +279,14 @@ class Bandit(Driver):
 
     def _close_epoch(self, place: int, steps: int) -> None:
         """Count the epoch's last reward and release the epoch. If that fails, the reward does not count."""
-        plan, epoch = self._plan, self._epoch
+        plan = self._plan
         assert plan is not None
         try:
             with self._commit():
                 self._change(place, steps, _TOLD)
                 self._close(plan, dict(zip(self._names, self._sums, strict=True)))
         except BaseException:
-            if self._epoch == epoch and self._status[place] == _TOLD:  # without a file nobody has put it back
+            if self._plan is plan and self._status[place] == _TOLD:  # without a file nobody has put it back
                 self._change(place, steps, _OPEN)
             raise
 

@@ -144,9 +144,8 @@ class Trees(Mechanism):
         query, width = plan.query, self.width
         assert isinstance(query, CounterQuery)
         self._check_arms(plan, totals)
-        for arm, count in plan.pulls.items():
-            if count != 1:
-                raise ArgumentError(f"a counter takes one reward of an arm at a time, got a plan of {count}")
+        if set(plan.pulls.values()) != {1}:
+            raise ArgumentError(f"a counter takes one reward of an arm at a time, got a plan of {dict(plan.pulls)!r}")
         items = {arm: self._check_total(arm, totals[arm], width) for arm in plan.pulls}
         shares = {arm: self._counters[arm].next_share() for arm in plan.pulls}
         drawn = {arm: self._draw(share * width, query.epsilon, 1) for arm, share in shares.items()}

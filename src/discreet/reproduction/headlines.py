@@ -175,9 +175,10 @@ def stopping_headlines(found: StoppingFindings) -> list[str]:
         )
     risked = [found.risked(rule, one) for rows in found.study.risky().values() for one in rows for rule in RULES]
     worst = max(one.failure_rate / dict(one.setting.options)["beta"] for one in risked)
+    failed, runs = sum(int(one.failed.sum()) for one in risked), sum(one.setting.runs for one in risked)
     sentences.append(
-        f"Where the rules are likeliest to break their promise, {sum(int(one.failed.sum()) for one in risked):,} of "
-        f"{sum(one.setting.runs for one in risked):,} runs did; the largest failure rate observed is {100 * worst:.1f} % of its beta."
+        f"Where the rules are likeliest to break their promise, {failed:,} of {runs:,} runs did; the largest failure "
+        f"rate observed is {100 * worst:.1f} % of its beta."
     )
     return sentences
 

@@ -4,6 +4,7 @@ import pytest
 
 import discreet
 from discreet import ArgumentError, SimulatedNoise, Totals, recommend
+from tests._tools.driving import close
 
 
 def test_the_default_is_the_policy_near_the_lower_bound():
@@ -12,7 +13,7 @@ def test_the_default_is_the_policy_near_the_lower_bound():
     policy = found.make()
     assert policy.arms == ("A", "B")
     assert (policy.epsilon, policy.horizon) == (0.5, 10**6)
-    assert f"{policy.default_batch()} pulls of each arm" in found.reason
+    assert f"{policy.batch_size(0)} pulls of each arm" in found.reason
     assert str(found).startswith("dp-chernoff-imed(epsilon=0.5, horizon=1000000): its regret")
 
 
@@ -45,15 +46,13 @@ def test_pairs_where_traffic_drifts():
     assert "take turns" in found.reason
 
 
-def test_many_units_at_once_find_room_in_every_batch():
+def test_many_people_at_once_find_room_in_every_batch():
     found = recommend(3, epsilon=1.0, horizon=10**8, at_once=5000)
-    policy = found.make()
-    epochs = Totals(policy, noise=SimulatedNoise(1))
+    driver = Totals(found.make(), SimulatedNoise(1))
     assert "5,000 people at once" in found.reason
     for _ in range(6):
-        plan = epochs.plan()
-        assert plan.size >= 5000
-        epochs.close({arm: count * policy.grid.width // 3 for arm, count in plan.pulls.items()})
+        assert driver.plan().size >= 5000
+        close(driver, (1 / 3, 1 / 3, 1 / 3))
 
 
 @pytest.mark.parametrize(

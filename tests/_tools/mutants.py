@@ -360,7 +360,9 @@ def sensitivity_of_one_step(patch):
 )  # fmt: skip
 def release_at_full_epsilon(patch):
     """The totals of a composition spend epsilon instead of epsilon/2; alone they spend 2 epsilon."""
-    changed_draws(patch, lambda self, honest, s, epsilon, count: honest(s, 2 * epsilon, count), NoisyTotals, SparseVector)
+    changed_draws(
+        patch, lambda self, honest, s, epsilon, count: honest(s, 2 * epsilon, count), NoisyTotals, SparseVector
+    )
 
 
 @mutant(scales=["dp-nas", "dp-exp-nas", "dp-se-svt", "dp-se-modified"])

@@ -14,7 +14,7 @@ DISTRIBUTIONS = {
     # name: (mean, sampler); all in [-1, 1]
     "two-point": (0.5, lambda rng, n: np.where(rng.random(n) < 0.75, 1.0, -1.0)),
     "beta": (-0.6, lambda rng, n: 2 * rng.beta(0.5, 2.0, n) - 1),
-    "near-zero mean": (0.1, lambda rng, n: np.where(rng.random(n) < 0.55, 1.0, -1.0)),
+    "small mean": (0.2, lambda rng, n: np.where(rng.random(n) < 0.6, 1.0, -1.0)),
 }
 ALPHA, BETA = 0.5, 0.2
 

@@ -187,5 +187,5 @@ def test_a_rule_that_halts_too_early_breaks_its_promise_visibly(monkeypatch):
     """A planted bug: the radius is a tenth of what it should be."""
     honest = NAS.hoeffding_radius
     monkeypatch.setattr(NAS, "hoeffding_radius", lambda self, t: honest(self, t) / 10)
-    broken, _ = rule_failures("nas", "near-zero mean", 300)
+    broken, _ = rule_failures("nas", "small mean", 300)
     assert broken > stats.binom.ppf(1e-6, 300, BETA)

@@ -111,7 +111,7 @@ def test_options_are_numbers_where_they_can_be(data):
         ("simulate se --arms 3 --arm 0.3 --arm 0.2", "with --arm it must be left out, got 3"),
         ("simulate se --arm 0.3", "an instance needs at least two arms"),
         ("simulate se --arm gamma(2) --arm 0.3", "the arm 'gamma(2)' is of no known form"),
-        ("simulate se --arm uniform(0,10) --arm 0.3", "outside the policy's range"),
+        ("simulate se --arm uniform(0,10) --arm 0.3", "outside the algorithm's range"),
         ("simulate se -O beta", "an option must look like name=value, got 'beta'"),
         ("simulate se -O beta=x", "beta must be a number, got 'x'"),
         ("simulate se -O bet=0.1", "se has no option 'bet'"),

@@ -24,7 +24,7 @@ RULE_RUNS = 1000
 """The runs of a stopping rule if nothing else is said: one takes a tenth of a millisecond."""
 CAP = 2**40
 """The samples after which a rule's run ends if nothing else is said: more than a rule needs on any mean of interest."""
-_SET_HERE = ("arms", "horizon")  # options that the simulator sets
+_SET_HERE = ("arms", "horizon", "policy")  # options that the simulator sets, or takes from a policy in a wrapper
 MARKS = 100  # checkpoints of each kind, evenly spaced and log-spaced
 
 
@@ -302,9 +302,10 @@ def accepts(algorithm: str, option: str) -> bool:
 
 def _chosen_options(algorithm: Algorithm) -> dict[str, Any]:
     """Return the options of an object that are not defaults, apart from those that the simulator sets."""
-    defaults = {entry.name: entry.default for entry in fields(algorithm)}
-    given = _flat(algorithm.options())
-    return {name: given[name] for name in given if name not in _SET_HERE and given[name] != defaults.get(name)}
+    inner = getattr(algorithm, "policy", None)
+    found = {} if inner is None else {**_chosen_options(inner), "policy": inner.key}
+    given, defaults = algorithm.options(), {entry.name: entry.default for entry in fields(algorithm)}
+    return found | {name: given[name] for name in given if name not in _SET_HERE and given[name] != defaults[name]}
 
 
 def _flat(options: dict[str, Any]) -> dict[str, Any]:

@@ -203,7 +203,9 @@ def test_an_arm_outside_the_grid_is_refused_before_any_draw(arm, grid):
     generator = np.random.default_rng(12)
     before = generator.bit_generator.state
     for refused in (lambda: arm.check(grid), lambda: arm.total(generator, 0, grid)):
-        with pytest.raises(ArgumentError, match=r"pays rewards in .*, outside the algorithm's range .*; widen") as caught:
+        with pytest.raises(
+            ArgumentError, match=r"pays rewards in .*, outside the algorithm's range .*; widen"
+        ) as caught:
             refused()
         for part in (str(arm), f"[{arm.low}, {arm.high}]", f"[{grid.low}, {grid.high}]"):
             assert part in str(caught.value)

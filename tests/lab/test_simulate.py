@@ -28,8 +28,9 @@ from discreet.lab import simulate as function_simulate
 from discreet.lab.engines import Processes, Threads
 from discreet.lab.kernels import SlowWarning, warn_slow
 from discreet.lab.results import NEVER, join
+from discreet.lab.runs import one_run
 from discreet.lab.setting import CAP, accepts
-from discreet.lab.simulate import expected_wait, first_epoch, one_run, run_part, run_setting, split
+from discreet.lab.simulate import expected_wait, first_epoch, run_part, run_setting, split
 from tests._tools import examples
 from tests._tools.kernel_tools import Driven
 

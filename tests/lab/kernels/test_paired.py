@@ -9,7 +9,7 @@ from discreet.lab import Instance
 from discreet.lab.arms import Bernoulli
 from discreet.lab.kernels import paired, randomness
 from discreet.lab.kernels.randomness import discrete_laplace, fresh_state
-from discreet.lab.simulate import Track
+from discreet.lab.runs import Track
 from tests._tools.kernel_tools import PRIVATE, Driven, Handed, plant
 
 

@@ -5,6 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+from discreet.lab.fast import SlowWarning, hint
+from discreet.lab.stopping import join_runs, run_rule, run_rule_part
+from discreet.lab.stopping_play import two_values
+from discreet.lab.stopping_results import ARRAYS
+from discreet.lab.stopping_setting import CAP
 from scipy import stats
 
 import discreet
@@ -25,12 +30,7 @@ from discreet.lab import (
     simulate_rules,
     stopping,
 )
-from discreet.lab.fast import SlowWarning, hint
 from discreet.lab.simulate import split
-from discreet.lab.stopping import join_runs, run_rule, run_rule_part
-from discreet.lab.stopping_play import two_values
-from discreet.lab.stopping_results import ARRAYS
-from discreet.lab.stopping_setting import CAP
 from discreet.lab.store import Store
 from tests._tools import examples
 

@@ -8,13 +8,13 @@ from discreet import SimulatedNoise
 from discreet.lab.kernels import sharp_elimination
 from discreet.lab.kernels.randomness import fresh_state
 from discreet.testing.exact import probability
-from tests._tools import rules
+from tests._tools import examples
 
 DISTRIBUTIONS = {
     # name: (mean, sampler); all in [-1, 1]
     "two-point": (0.5, lambda rng, n: np.where(rng.random(n) < 0.75, 1.0, -1.0)),
     "beta": (-0.6, lambda rng, n: 2 * rng.beta(0.5, 2.0, n) - 1),
-    "near-zero mean": (0.1, lambda rng, n: np.where(rng.random(n) < 0.55, 1.0, -1.0)),
+    "small mean": (0.2, lambda rng, n: np.where(rng.random(n) < 0.6, 1.0, -1.0)),
 }
 ALPHA, BETA = 0.5, 0.2
 
@@ -23,11 +23,11 @@ def rule_failures(name, distribution, runs, **options):
     """Runs of a rule that broke the promise of ALPHA and BETA, and runs that did not halt within the cap."""
     mean, sample = DISTRIBUTIONS[distribution]
     bounds = {"radius": 1.0}
-    if name in rules.ONE_SIDED:
+    if name in examples.ONE_SIDED:
         mean, sample = (mean + 1) / 2, lambda rng, n: (DISTRIBUTIONS[distribution][1](rng, n) + 1) / 2
         bounds = {"low": 0.0, "high": 1.0}
     broken = unfinished = 0
-    private = {"epsilon": 1.0} if name in rules.PRIVATE else {}
+    private = {"epsilon": 1.0} if examples.is_private(name) else {}
     rule = discreet.make_rule(name, alpha=ALPHA, beta=BETA, max_samples=2**17, **bounds, **private, **options)
     for run in range(runs):
         rng = np.random.default_rng([run, 77])

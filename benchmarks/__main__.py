@@ -14,7 +14,6 @@ import time
 
 import numpy as np
 import psutil
-from discreet.lab.stopping import run_rule
 
 import discreet
 from benchmarks.peers import PEERS, PUBLIC

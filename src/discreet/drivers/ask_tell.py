@@ -28,8 +28,8 @@ class Bandit(Driver):
     """Hands out a policy's pulls as tickets and collects their rewards, in any order.
 
     - `ask()` returns a ticket, `ask(n)` a list of up to n: fewer only at the end of an epoch or of the horizon. Within
-      an epoch arms are dealt in randomly permuted blocks of all planned arms, so the order reveals nothing and traffic
-      stays balanced.
+      an epoch arms are dealt in randomly permuted blocks of all planned arms, so the order reveals nothing and arms
+      stay balanced.
     - `tell(ticket, reward)` or `tell(tickets, rewards)`: late, out of order, twice (the first one stands), as a batch
       (all or nothing). The epoch closes by itself when its last reward is in.
     - `expire(...)` gives the `default_reward` to tickets that will never be told.

@@ -162,7 +162,7 @@ def _claim_tables(found: Findings) -> list[dict[str, Any]]:
 
 
 def _league(found: LeagueFindings) -> dict[str, Any]:
-    names = {key: f"{key} (experimental)" if getattr(POLICIES[key], "experimental", False) else key for key in POLICIES}
+    names = {key: f"{key} (experimental)" if policy.experimental else key for key, policy in POLICIES.items()}
     return {
         "study": found.study,
         "standings": {title: standings(found.rows, kind) for kind, title in TITLES.items()},
@@ -192,7 +192,7 @@ def _schedule(evaluation: Evaluation) -> list[dict[str, Any]]:
     return [
         {
             "epoch": epoch,
-            "cells": [(int(np.ceil(one.epoch_length(epoch, ARMS))), one.threshold(epoch, ARMS)) for one in policies],
+            "cells": [(one.rounds(epoch, ARMS), one.threshold(epoch, ARMS)) for one in policies],
         }
         for epoch in range(1, 6)
     ]

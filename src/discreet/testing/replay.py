@@ -362,12 +362,9 @@ def _loss(move: float, scale: float) -> float:
     return move / scale if scale else math.inf
 
 
-def comparable(plan: Plan | None) -> Any:
-    """Return a plan as a value that can be compared; arrays of limits have no equality of their own."""
-    if plan is None or not isinstance(plan.query, ThresholdQuery):
-        return plan and (*plan[:1], tuple(plan.pulls.items()), *plan[2:])
-    query = plan.query._replace(limits=tuple(np.asarray(plan.query.limits).tolist()))
-    return plan.epoch, tuple(plan.pulls.items()), query, plan.statistic
+def comparable(plan: Plan | None) -> object:
+    """Return a plan as a value that also differs in the order of its arms."""
+    return plan and (plan.epoch, tuple(plan.pulls.items()), plan.query, plan.statistic)
 
 
 # ---------------------------------------------------------------------- playing drivers

@@ -157,7 +157,7 @@ def batches(name, *totals, **options):
 def lazy(name, changed=None, closes=2, later=False, **options):
     """Run a lazy policy when A pays 1 but at pull number `changed`, and B nothing.
 
-    `later`: it begins with blocks of 4 and of 1 behind it, and so that by the index A is overtaken within its block of 8.
+    `later`: it begins with blocks of 4 and of 1 behind it, so that by the index A is overtaken within its block of 8.
     """
     made = policy(name, **options)
     if later:

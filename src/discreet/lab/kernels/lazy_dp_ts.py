@@ -4,7 +4,7 @@ Arm j has the released mean m_j of its last whole block of n_j rewards, and at s
 Beta(mu n + 1, (1 - mu) n + 1), mu = m + 3 ln(t)/(epsilon n) moved into [0, 1].
 """
 
-# mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
+# mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return,operator,call-overload,type-var"
 from __future__ import annotations
 
 import math

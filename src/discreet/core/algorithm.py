@@ -122,7 +122,7 @@ class Algorithm(ABC):
 
     @property
     def privacy(self) -> Privacy:
-        """What it promises, to whom, and why."""
+        """The promise: its epsilon, whom it protects, and why it holds."""
         return NOT_PRIVATE if self.reason is None else Privacy(self.epsilon, self.unit, self.reason)  # type: ignore[attr-defined]
 
     @property

@@ -36,7 +36,13 @@ class NoisyTotals(Mechanism):
         self._held: dict[Arm, tuple[int, int]] = {}  # exact total and count of arms that wait
 
     def answer(self, plan: Plan, totals: Mapping[Arm, Any], taken: Mapping[Arm, int]) -> tuple[Release, ...]:
-        """Release the statistic of each planned arm that is not held. See `Mechanism.answer` for the arguments."""
+        """Release the statistic of each planned arm that is not held.
+
+        Args:
+            plan: A plan of this series.
+            totals: Each planned arm's exact statistic.
+            taken: The number of rewards of each arm before this plan.
+        """
         query = plan.query
         assert isinstance(query, TotalsQuery)
         self._check_arms(plan, totals)

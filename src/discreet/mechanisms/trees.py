@@ -142,7 +142,13 @@ class Trees(Mechanism):
         self._counters = {arm: HybridCounter() if horizon is None else BinaryTree(horizon) for arm in arms}
 
     def answer(self, plan: Plan, totals: Mapping[Arm, Any], taken: Mapping[Arm, int]) -> tuple[Release, ...]:
-        """Release the node that each planned arm's reward completes. See `Mechanism.answer` for the arguments."""
+        """Release the node that each planned arm's reward completes.
+
+        Args:
+            plan: A plan of this series.
+            totals: Each planned arm's exact statistic.
+            taken: The number of rewards of each arm before this plan.
+        """
         query, width = plan.query, self.width
         assert isinstance(query, CounterQuery)
         self._check_arms(plan, totals)

@@ -112,7 +112,7 @@ def test_tables_are_tidy_and_equal_in_both_formats(paper, stopping, league, tmp_
         again = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values={"epsilon": [""]})
         pd.testing.assert_frame_equal(tables[name], again, check_dtype=False, rtol=1e-8)
     assert len(tables["stopping"]) == len(stopping.results)
-    assert len(tables["stopping_runs"]) == sum(map(len, stopping.results))
+    assert len(tables["stopping_runs"]) == sum(one.setting.runs for one in stopping.results)
     assert len(tables["settings"]) == len(paper.results)
     assert len(tables["runs"]) == len(paper.results) * 3
     assert len(tables["curves"]) == sum(len(one.setting.checkpoints) for one in paper.results)

@@ -26,57 +26,6 @@ from discreet.reproduction.tables import TABLES, number
 from discreet.theory import two_point_lower_bound
 
 PACKAGES = ("numpy", "opendp", "numba", "scipy", "matplotlib")
-SECTIONS = {
-    "paper-epsilon": ("Five arms", "The paper's figures: five arms", "DP-SE against DP-UCB as the paper plots them."),
-    "paper-arms": ("3 to 20 arms", "The paper's figures: three to twenty arms", "The same for each number of arms."),
-    "log-epsilon": (
-        "Five arms, log",
-        "Beyond the paper: five arms, logarithmic",
-        "The same runs on logarithmic axes, where small regrets can be seen, with the ancestors without privacy and "
-        "the asymptotic lower bounds for Bernoulli arms. A finite run may lie below such a bound.",
-    ),
-    "log-arms": (
-        "3 to 20 arms, log",
-        "Beyond the paper: three to twenty arms, logarithmic",
-        "The same for each number of arms.",
-    ),
-    "distribution": ("Every run", "Every run", "A mean hides the runs that failed: here is the final regret of each."),
-    "against": (
-        "Epsilon and arms",
-        "The influence of epsilon and of the number of arms",
-        "Final regret against one parameter at a time.",
-    ),
-    "sweep": (
-        "The constant",
-        "The influence of DP-UCB's constant",
-        "The paper does not say which constant its DP-UCB used, and the comparison depends on it. This sweep sets the "
-        "relaxation to c ln(T)^1.5/epsilon. A run is stuck when a worse arm was pulled most.",
-    ),
-    "league": (
-        "The league",
-        "Beyond the paper: every private policy against the lower bound",
-        "The policies that came after DP-SE, and one of our own, dp-chernoff-imed. Instances are the paper's, and rare "
-        "rewards: R1, one arm of 2 % and others of 1.5 %; R2, from 5 % down to 0.5 %; R3, one winner of 3 % among 50.",
-    ),
-    "stopping": (
-        "Stopping rules",
-        "The stopping rules against their limits",
-        "The paper proves that DP exponential NAS is optimal up to constants. Here are the constants: the samples that "
-        "rules take until they know a mean within a factor 1 ± alpha, with failure probability beta, between "
-        "Theorem 3.3's bound and the least possible (docs/theory.md). Samples are -1 or 1, the paper's hard case, or "
-        "clicks. Two rules are our own: DP-NAS by releases, and DP-Bernstein, which follows the variance and which the "
-        "paper leaves open (docs/proofs).",
-    ),
-}
-"""Sections of the page, by the beginning of their pictures' names: link, title and first paragraph."""
-FORMS = {
-    "event-level": "The default, which fits what the paper says of its baseline: trees at epsilon, and a relaxation of "
-    "ln(T)^2 ln(K T ln T/gamma)/epsilon. One reward is hidden.",
-    "mishra-thakurta-2015": "As published: trees at epsilon/K and K times the relaxation, since a step's whole row of "
-    "potential rewards is hidden.",
-    "thesis": "A. Azize's: exploration sqrt(2 ln(2/gamma)/n), relaxation sqrt(8) ln(T)^1.5 ln(2/gamma)/epsilon. One "
-    "reward is hidden.",
-}
 
 
 def render_page(
@@ -91,24 +40,10 @@ def render_page(
         tables: Names of the tables that were written.
         seconds: Duration of the simulation.
     """
-    by_section = {key: [one for one in pictures if one.name.startswith(key)] for key in SECTIONS}
-    sections = [
-        {
-            "key": key,
-            "short": short,
-            "title": title,
-            "text": text,
-            "pictures": [
-                (one, images[one.name], [_row(shown) for shown in one.simulations]) for one in by_section[key]
-            ],
-        }
-        for key, (short, title, text) in SECTIONS.items()
-        if by_section[key]
-    ]
     return _render(
         "report.html",
         **_figures(found),
-        sections=sections,
+        pictures=[(one, images[one.name], [_row(shown) for shown in one.simulations]) for one in pictures],
         schedule=_schedule(found.paper.evaluation),
         failures=[_bandit_row(one) for one in found.paper.results if one.failed.any()],
         parameters=_parameters(found, seconds),
@@ -129,6 +64,7 @@ def _render(template: str, **content: Any) -> str:
     loader = PackageLoader("discreet.reproduction")
     environment = Environment(loader=loader, autoescape=select_autoescape(), undefined=StrictUndefined, **looks)
     environment.filters["number"] = number
+    environment.filters["under"] = lambda pictures, key: [shown for shown in pictures if shown[0].name.startswith(key)]
     return environment.get_template(template).render(**content)
 
 
@@ -157,12 +93,12 @@ def _claim_tables(found: Findings) -> list[dict[str, Any]]:
             for arms in sizes
             for name in wanted.instances
         ]
-        tables.append({"preset": preset, "text": FORMS[preset], "rows": rows})
+        tables.append({"preset": preset, "rows": rows})
     return tables
 
 
 def _league(found: LeagueFindings) -> dict[str, Any]:
-    names = {key: f"{key} (experimental)" if getattr(POLICIES[key], "experimental", False) else key for key in POLICIES}
+    names = {key: f"{key} (experimental)" if policy.experimental else key for key, policy in POLICIES.items()}
     return {
         "study": found.study,
         "standings": {title: standings(found.rows, kind) for kind, title in TITLES.items()},
@@ -192,7 +128,7 @@ def _schedule(evaluation: Evaluation) -> list[dict[str, Any]]:
     return [
         {
             "epoch": epoch,
-            "cells": [(int(np.ceil(one.epoch_length(epoch, ARMS))), one.threshold(epoch, ARMS)) for one in policies],
+            "cells": [(one.rounds(epoch, ARMS), one.threshold(epoch, ARMS)) for one in policies],
         }
         for epoch in range(1, 6)
     ]

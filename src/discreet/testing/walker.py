@@ -38,9 +38,10 @@ from discreet.core.errors import (
 )
 from discreet.core.ledger import Ledger, spent, spent_by_person
 from discreet.core.noise import Integers, Noise
-from discreet.core.plans import Arm
+from discreet.core.plans import Arm, Plan
 from discreet.core.privacy import Privacy, Unit
 from discreet.core.releases import Kind, Release
+from discreet.core.statistics import Statistic
 from discreet.drivers.ask_tell import Bandit
 from discreet.drivers.files import StateFile
 from discreet.drivers.stream import Stream
@@ -269,20 +270,23 @@ class _Walk:
         plan = driver.plan()
         if plan is None or plan.query is None:
             return None
-        steps = {arm: (self._rewards(arm, count) * STEP).astype(np.int64) for arm, count in plan.pulls.items()}
-        if plan.many_tests:
-            return steps
-        totals: dict[Arm, Any] = {}
-        for arm, rewards in steps.items():
-            sums = plan.statistic.accumulator(STEP)
-            sums.add(rewards)
-            totals[arm] = sums.values if len(sums.values) > 1 else sums.values[0]
-        return totals
+        return {arm: self._statistic(plan, arm, count) for arm, count in plan.pulls.items()}
+
+    def _statistic(self, plan: Plan, arm: Arm, count: int) -> Any:
+        if plan.statistic is Statistic.TOTAL and not plan.many_tests:  # epochs may be very long
+            return int(self.rng.binomial(count, self._chance(arm))) * STEP
+        steps = (self._rewards(arm, count) * STEP).astype(np.int64)
+        sums = plan.statistic.accumulator(STEP)
+        sums.add(steps)
+        return steps if plan.many_tests else sums.values
 
     def _rewards(self, arm: Arm, count: int) -> Any:
-        """Return rewards of 0 and 1: in some walks one arm is much better than others, in some hardly."""
-        chance = 0.7 if arm is None else 0.5 + self.spread * (self.arms.index(arm) / (len(self.arms) - 1) - 0.5)
-        return (self.rng.random(count) < chance).astype(np.float64)
+        """Return rewards of 0 and 1."""
+        return (self.rng.random(count) < self._chance(arm)).astype(np.float64)
+
+    def _chance(self, arm: Arm) -> float:
+        """Return the mean reward of an arm: in some walks one arm is much better than others, in some hardly."""
+        return 0.7 if arm is None else 0.5 + self.spread * (self.arms.index(arm) / (len(self.arms) - 1) - 0.5)
 
     def save(self) -> None:
         one = self.random.choice(self.living)

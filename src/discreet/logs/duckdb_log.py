@@ -1,4 +1,4 @@
-"""Logs read by DuckDB, which spills to disk when a log is larger than memory."""
+"""Logs read by DuckDB: files, Arrow tables, and frames of pandas and Polars. It spills to disk beyond memory."""
 
 from __future__ import annotations
 

@@ -407,7 +407,8 @@ def noise_again_after_a_reload(patch):
         self.stored = state["used"]
 
     def state(self):
-        return {"held": [[arm, *sums] for arm, sums in self._held.items()], "used": self.used}
+        used = getattr(self, "stored", getattr(self, "used", []))
+        return {"held": [[arm, *sums] for arm, sums in self._held.items()], "used": used}
 
     changed_draws(patch, draw, NoisyTotals)
     patch.setattr(NoisyTotals, "state", state)

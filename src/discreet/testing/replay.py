@@ -95,7 +95,7 @@ class ReplayReport:
 
 
 class _Entry(NamedTuple):
-    """What was asked of a curator, and what it answered."""
+    """A question to a curator, and its answer."""
 
     asked: Any
     releases: tuple[Release, ...]
@@ -104,7 +104,7 @@ class _Entry(NamedTuple):
 
 
 class _Tap(Protocol):
-    """What stands between curators, their callers and their noise."""
+    """The layer between curators, their callers and their noise."""
 
     def release(
         self, grid: Grid, plan: Plan, totals: Any, answer: Callable[[], tuple[Release, ...]]
@@ -254,7 +254,7 @@ class Replay:
 
     @property
     def loss(self) -> float:
-        """What the change has cost in all releases together."""
+        """The cost of the change in all releases together."""
         return math.fsum((*self._losses, self._cost_without_yes()))
 
     @property

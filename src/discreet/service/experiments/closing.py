@@ -1,11 +1,11 @@
 """The end of epochs and experiments.
 
 One transaction locks an experiment, rebuilds its algorithm from its releases, sums, has the curator release, writes
-everything down, deletes the sums, opens the next epoch, and commits. A release is
-drawn once: noise of a transaction that did not commit has been seen by nobody, since nothing is shown, logged or
-returned before the commit; and once a release is committed its epoch is closed and its sums are deleted. An epoch is
-due when all its slots are dealt and the last one's window has passed: that depends on who came when, never on a reward.
-Its time is stored in whole seconds: how long a close has waited depends on how many rewards were being reported.
+everything down, deletes the sums, opens the next epoch, and commits. A release is drawn once: noise of a transaction
+that did not commit has been seen by nobody, since nothing is shown, logged or returned before the commit; and once a
+release is committed its epoch is closed and its sums are deleted. An epoch is due when all its slots are dealt and the
+last one's window has passed: that depends on who came when, never on a reward. Its time is stored in whole seconds: how
+long a close has waited depends on how many rewards were being reported.
 """
 
 from __future__ import annotations
@@ -173,10 +173,11 @@ def open_next(transaction: Transaction, row: Experiment, algorithm: Algorithm, n
         "plan": standing.by_index(plan.pulls),
         "learns": plan.learns,
         "quota": plan.size,
-        "dealt": 0,
+        "dealt": plan.size if passed else 0,
         "threshold": standing.threshold(algorithm),
         "epsilon": description.charge(math.fsum(plan.query.prices)) if plan.query is not None else Fraction(0),
         "opened_at": now,
+        "closed_at": now if passed else None,
         "dropped": [],
         "erased": False,
     }

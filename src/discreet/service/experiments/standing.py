@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from discreet.bandits._policy import Policy
+from discreet.bandits import Policy
 from discreet.core import registry
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import FinishedError, PrivacyError, StateError
@@ -22,7 +22,7 @@ from discreet.service.storage import epochs, releases
 from discreet.service.storage.database import Transaction
 from discreet.service.storage.experiments import Experiment
 from discreet.service.storage.releases import Released
-from discreet.stopping._rule import StoppingRule
+from discreet.stopping import StoppingRule
 
 
 class Standing(NamedTuple):

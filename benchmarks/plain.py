@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from discreet.service.experiments.assignments import Ask, Writer, assign, tell
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import make_app
-from discreet.service.storage.database import open_database
+from discreet.service.storage import open_database
 
 
 class Plain(Writer):

@@ -25,7 +25,7 @@ from tests._tools import postgres
 from benchmarks.rows import Row, show
 from discreet.service.experiments.control import Control
 from discreet.service.http.messages import NewExperiment
-from discreet.service.storage.database import open_database
+from discreet.service.storage import open_database
 
 CLIENTS, SECONDS, ROUNDS = 64, 1.5, 4
 BATCH, AT_ONCE = 100, 1000

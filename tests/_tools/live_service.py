@@ -13,7 +13,7 @@ import uvicorn
 
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import make_app
-from discreet.service.storage.database import open_database
+from discreet.service.storage import open_database
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,9 @@
-"""Small examples of stopping rules, and quick ways to run them on coins."""
+"""A source of noise whose scales do not disturb each other, and a quick way to run stopping rules on coins."""
 
 import numpy as np
 
-import discreet
 from discreet import SimulatedNoise, Totals
 from discreet.core.statistics import Statistic
-
-NAMES = sorted(discreet.RULES)
-PRIVATE = [name for name in NAMES if discreet.RULES[name].reason is not None]
-NOT_PRIVATE = [name for name in NAMES if discreet.RULES[name].reason is None]
-# Rules that refuse samples below 0, and with them a radius.
-ONE_SIDED = ("dp-nas-one-sided",)
 
 
 class ByScale:
@@ -25,23 +18,6 @@ class ByScale:
         key = round(scale)
         source = self.sources.setdefault(key, SimulatedNoise([self.seed, key]))
         return source.draws(float(key), count)
-
-
-def example(name, **options):
-    """A rule that halts soon on samples in [0, 1] of a mean that is not small."""
-    chosen = {"alpha": 0.5, "beta": 0.1, "low": 0.0, "high": 1.0}
-    if name in PRIVATE:
-        chosen["epsilon"] = 2.0
-    if "radius" in options:
-        del chosen["low"], chosen["high"]
-    return discreet.make_rule(name, **{**chosen, **options})
-
-
-def hopeless(name):
-    """A range, and samples of it with a mean of 0."""
-    if name in ONE_SIDED:
-        return {"low": 0.0, "high": 1.0}, np.zeros(20_000)
-    return {"radius": 1.0}, np.tile([1.0, -1.0], 10_000)
 
 
 def run_on_coins(rule, mean, seed):

@@ -13,8 +13,7 @@ from discreet.service.experiments.control import Control
 from discreet.service.http import tokens
 from discreet.service.http.app import make_app
 from discreet.service.http.messages import NewExperiment, NewPopulation
-from discreet.service.storage import schema
-from discreet.service.storage.database import SQLite, open_database
+from discreet.service.storage import SQLite, open_database, schema
 from discreet.service.storage.migrations import migrate
 from tests._tools.service_web import Web
 
@@ -78,7 +77,7 @@ class World:
         for start in range(0, missing, 1000):
             size = min(1000, missing - start)
             given += self.ask_all(name, [f"{prefix}-{epoch.number}-{start + one}" for one in range(size)])
-        told = [(one, reward(one.arm)) for one in given]
+        told = [(one, reward(one.arm)) for one in given if one.learn]
         assert set(self.tell(*[one for one in told if one[1] is not None])) <= {"accepted"}
         return given
 

@@ -309,6 +309,10 @@ def test_the_contract_catches_what_is_not_public():
         policy.hidden = secret
         with pytest.raises(AssertionError, match=r"dp-se\.hidden holds a .*: an algorithm holds nothing but public"):
             check_algorithm(policy)
+    policy = new(DPSuccessiveElimination)
+    policy.__dict__["failure"] = 12_345
+    with pytest.raises(AssertionError, match=r"dp-se\.failure is cached, and does not follow from the options"):
+        check_algorithm(policy)
     wrapped = discreet.GuessAndDouble(new(DPSuccessiveElimination))
     wrapped._inner._exact = 12_345
     with pytest.raises(AssertionError, match=r"guess-and-double\._inner\._exact is neither"):

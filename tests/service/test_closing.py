@@ -10,7 +10,7 @@ from sqlalchemy import event
 from discreet.bandits import DPSharpPersonElimination
 from discreet.core.errors import PrivacyError
 from discreet.mechanisms.noisy_totals import NoisyTotals
-from discreet.service.experiments import closing
+from discreet.service.experiments import closing, descriptions
 from discreet.service.http.app import ClosingThread
 from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.metrics import Metrics
@@ -289,21 +289,23 @@ def test_a_crash_right_after_a_close_only_delays_that(lite, monkeypatch):
 # ---------------------------------------------------------------------- the algorithm's state
 
 
-STORED = ["dp-se-sharp", "dp-se-sharp-person", "dp-se", "dp-imed", "adap-klucb", "dp-nas-released"]
+RUNNABLE = {one.name: one for one in descriptions.algorithms()}
 
 
 def runnable(key):
     """A description with small epochs of an algorithm."""
-    options = {"options": {"beta": 0.9}} if key == "dp-se" else {}
-    kind = {"rule": key} if key == "dp-nas-released" else {"policy": key}
-    return small(privacy_unit="person" if key.endswith("person") else "event", **kind, **options)
+    about = RUNNABLE[key]
+    options = {"beta": 0.9} if "beta" in about.options else {}
+    unit = "person" if key.endswith("person") else "event"
+    return small(privacy_unit=unit, **{about.kind: key}, options=options, low=-2.0, high=3.0)
 
 
-@pytest.mark.parametrize("key", STORED)
-def test_an_algorithm_is_rebuilt_from_its_releases(world, key):
+@pytest.mark.parametrize("key", RUNNABLE)
+def test_an_algorithm_is_rebuilt_from_its_releases(lite, key):
     """What is stored of it are options and releases; the snapshot is a cache that says the same."""
+    world = lite
     world.start(**runnable(key))
-    for closed in range(3):
+    for closed in range(2):
         algorithm = world.replayed("banners")
         assert algorithm.epoch == closed
         assert algorithm.snapshot() == world.learned("banners")
@@ -312,6 +314,38 @@ def test_an_algorithm_is_rebuilt_from_its_releases(world, key):
         world.run("UPDATE experiment SET snapshot = NULL")
         assert world.control.experiment("banners") == view
         world.finish_epoch("banners", lambda arm: 0.5)
+
+
+@pytest.mark.parametrize("source", ["assignments", "totals"])
+def test_epochs_whose_rewards_decide_nothing(lite, source):
+    """This policy pulls its leader for a while before it compares again; nobody's reward is needed then."""
+    lite.start(source=source, **small(policy="dp-paired-imed", options={"first_batch": 2}))
+
+    def close():
+        if source == "totals":
+            plan = lite.control.open_plan("banners")
+            totals = {"a": 0, "b": plan.pulls.get("b", 0) * plan.width}
+            lite.control.close_with("banners", plan.epoch, {arm: totals[arm] for arm in plan.pulls})
+        else:
+            lite.finish_epoch("banners", {"a": 0.0, "b": 1.0}.get)
+
+    while all(epoch.learns for epoch in lite.control.epochs("banners")):
+        close()
+    quiet = next(epoch for epoch in lite.control.epochs("banners") if not epoch.learns)
+    assert list(quiet.planned) == ["b"]
+    assert (quiet.epsilon, quiet.threshold) == ("0", None)
+    if source == "assignments":
+        given = lite.ask_all("banners", [f"quiet-{number}" for number in range(quiet.quota)])
+        assert {(one.arm, one.learn, one.assignment) for one in given} == {("b", False, None)}
+        assert lite.ask("banners", "quiet-0") == given[:1]
+        assert lite.close("banners") == quiet.number
+        while not lite.control.experiment("banners").epoch.learns:
+            lite.finish_epoch("banners", lambda arm: None)
+    assert lite.control.epochs("banners")[quiet.number - 1].releases == []
+    assert lite.replayed("banners").snapshot() == lite.learned("banners")
+    kinds = [one.kind for one in lite.control.ledger("crowd").entries]
+    close()
+    assert [one.kind for one in lite.control.ledger("crowd").entries] == [*kinds, "release"]
 
 
 def test_a_snapshot_of_another_version_is_not_used(world):

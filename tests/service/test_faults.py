@@ -14,7 +14,7 @@ from discreet.service.experiments import assignments as traffic
 from discreet.service.experiments import closing
 from discreet.service.http import tokens
 from discreet.service.http.messages import NewPopulation
-from discreet.service.storage import database, schema
+from discreet.service.storage import postgresql, schema
 from tests._tools.service_faults import noise_ratio, race, siege
 from tests._tools.service_tools import BASE, FULL, World, crowd, hang_up, is_sqlite, new_database, new_file, small
 
@@ -241,7 +241,7 @@ def test_what_must_hold_does_not_depend_on_how_postgresql_is_set_up(careless):
 
 @pytest.mark.system
 def test_a_connection_that_died_while_idle_is_replaced_unnoticed(server, clock, monkeypatch):
-    monkeypatch.setattr(database, "_IDLE", 0.0)
+    monkeypatch.setattr(postgresql, "_IDLE", 0.0)
     world = crowd(World(new_database(server), clock))
     world.start(**small())
     assert hang_up(server) > 0

@@ -393,7 +393,7 @@ def test_the_database_refuses_a_second_open_epoch(site):
     site.world.start(**small())
     with pytest.raises(IntegrityError):
         site.world.run(
-            "INSERT INTO epoch SELECT experiment, 2, state, generation, plan, quota, dealt, threshold, epsilon,"
+            "INSERT INTO epoch SELECT experiment, 2, state, generation, plan, learns, quota, dealt, threshold, epsilon,"
             " opened_at, full_at, due_at, closed_at, dropped, erased FROM epoch"
         )
     assert closing.due(site.world.database) == []

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -109,6 +109,7 @@ def test_the_bound_is_not_wasteful(alpha):
     assert failure_bound(level, alpha, step, tests) <= 1.5 * worst
 
 
+@settings(max_examples=20)
 @given(alpha=ALPHAS, beta=st.floats(1e-12, 0.5), growth=st.floats(1.1, 4.0), tests=st.integers(5, 300))
 def test_the_level_is_the_least_that_keeps_the_bound_below_beta(alpha, beta, growth, tests):
     level = least_level(alpha, math.sqrt(growth), tests, beta)

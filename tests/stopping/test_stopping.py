@@ -11,12 +11,16 @@ from scipy import stats
 import discreet
 from discreet import DPNAS, NAS, ArgumentError, DPExponentialNAS, EBGStop, EBStop, SimulatedNoise, Totals
 from discreet.stopping.ebgstop import interval_of
-from tests._tools import references, rules
+from tests._tools import examples, references
+from tests._tools.promises import BETA, DISTRIBUTIONS, rule_failures
+from tests._tools.rules import ByScale
+
+PRIVATE = [name for name in sorted(discreet.RULES) if examples.is_private(name)]
 
 
 def scripted(kind, seed, epsilon, **options):
     """A rule and the noises that it will use, on the scale of samples: B, the A's, and L."""
-    rule, source = kind(epsilon=epsilon, **options), rules.ByScale(seed)
+    rule, source = kind(epsilon=epsilon, **options), ByScale(seed)
     step = rule.grid.step
     b, *a = (source.draws(rule.sigma1 / step, 6000) * step).tolist()
     final = float(source.draws(rule.sigma3 / step, 1)[0]) * step
@@ -43,7 +47,7 @@ def test_the_private_rules_are_algorithms_1_and_2(seed, kind, epsilon, alpha, sh
         return step * (0.5 * t * (1 + 1 / alpha) + 2 + 1 / alpha)
 
     expected = algorithm(xs.tolist(), epsilon, b=b, a=a, final=final, rounding=rounding, **options)
-    result = rule.run(xs, noise=rules.ByScale(seed))
+    result = rule.run(xs, noise=ByScale(seed))
     if expected is None:
         assert not result.reached
     else:
@@ -88,10 +92,10 @@ def test_thresholds_are_rounded_against_halting_by_next_to_nothing():
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e12])
-@pytest.mark.parametrize("name", rules.PRIVATE)
+@pytest.mark.parametrize("name", PRIVATE)
 def test_an_epsilon_that_no_noise_is_made_for_is_refused_at_once(name, epsilon):
     with pytest.raises(ArgumentError, match=r"epsilon must be (larger|smaller)"):
-        rules.example(name, epsilon=epsilon)
+        examples.rule(name, epsilon=epsilon)
 
 
 def test_a_mean_too_small_for_the_grid_never_halts():
@@ -166,39 +170,14 @@ def test_empirical_bernstein_stops_earlier_when_the_variance_is_small():
 
 # ---------------------------------------------------------------------- the promise
 
-DISTRIBUTIONS = {
-    # name: (mean, sampler); all in [-1, 1]
-    "two-point": (0.5, lambda rng, n: np.where(rng.random(n) < 0.75, 1.0, -1.0)),
-    "beta": (-0.6, lambda rng, n: 2 * rng.beta(0.5, 2.0, n) - 1),
-    "near-zero mean": (0.1, lambda rng, n: np.where(rng.random(n) < 0.55, 1.0, -1.0)),
-}
-ALPHA, BETA, RUNS, FEW = 0.5, 0.2, 1000, 250
-
-
-def failures(name, distribution, runs=RUNS, **options):
-    """Runs that broke the promise, and runs that did not halt within the cap."""
-    mean, sample = DISTRIBUTIONS[distribution]
-    bounds = {"radius": 1.0}
-    if name in rules.ONE_SIDED:
-        mean, sample = (mean + 1) / 2, lambda rng, n: (DISTRIBUTIONS[distribution][1](rng, n) + 1) / 2
-        bounds = {"low": 0.0, "high": 1.0}
-    broken = unfinished = 0
-    private = {"epsilon": 1.0} if name in rules.PRIVATE else {}
-    rule = discreet.make_rule(name, alpha=ALPHA, beta=BETA, max_samples=2**17, **bounds, **private, **options)
-    for run in range(runs):
-        rng = np.random.default_rng([run, 77])
-        stream = (sample(rng, 2048) for _ in range(64))
-        result = rule.run(stream, noise=SimulatedNoise([run, 78]) if private else None)
-        unfinished += not result.reached
-        broken += result.reached and abs(result.estimate - mean) > ALPHA * abs(mean)
-    return broken, unfinished
+FEW = 250
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("name", rules.NAMES)
+@pytest.mark.parametrize("name", sorted(discreet.RULES))
 def test_every_rule_keeps_its_promise(name, distribution):
     """250 runs here, and 1,000 in the studies."""
-    broken, unfinished = failures(name, distribution, runs=FEW)
+    broken, unfinished = rule_failures(name, distribution, FEW)
     assert unfinished == 0
     # Were the failure rate above beta, so few failures would have a chance of one in a million.
     assert broken <= stats.binom.ppf(1e-6, FEW, BETA)
@@ -208,5 +187,5 @@ def test_a_rule_that_halts_too_early_breaks_its_promise_visibly(monkeypatch):
     """A planted bug: the radius is a tenth of what it should be."""
     honest = NAS.hoeffding_radius
     monkeypatch.setattr(NAS, "hoeffding_radius", lambda self, t: honest(self, t) / 10)
-    broken, _ = failures("nas", "near-zero mean", runs=300)
+    broken, _ = rule_failures("nas", "small mean", 300)
     assert broken > stats.binom.ppf(1e-6, 300, BETA)

@@ -15,6 +15,7 @@ from discreet.audit.inputs import Rewards
 from discreet.bandits import Policy
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import FinishedError
+from discreet.core.noise import Noise
 from discreet.core.plans import Arm, Plan
 from discreet.core.privacy import Unit
 from discreet.core.releases import Release
@@ -36,10 +37,12 @@ class Session:
 
     Args:
         algorithm: The algorithm. It is copied.
+        noise: A simulated source, for tests; by default private noise.
     """
 
-    def __init__(self, algorithm: Algorithm) -> None:
+    def __init__(self, algorithm: Algorithm, noise: Noise | None = None) -> None:
         self.algorithm: Any = algorithm.copy()
+        self._noise = noise
         self._curator = self._make_curator()
 
     def plan(self) -> Plan | None:
@@ -75,7 +78,8 @@ class Session:
         algorithm = self.algorithm
         epochs = algorithm.ledger.by_epoch() if algorithm.unit is Unit.PERSON else ()
         spent = tuple(releases[0].epsilon for releases in epochs if releases)
-        return Curator(algorithm.grid, algorithm.privacy, epoch=algorithm.epoch, taken=algorithm.taken, spent=spent)
+        taken, epoch = algorithm.taken, algorithm.epoch
+        return Curator(algorithm.grid, algorithm.privacy, self._noise, epoch=epoch, taken=taken, spent=spent)
 
 
 def ledger_facts(ledger: Iterable[Release]) -> Facts:

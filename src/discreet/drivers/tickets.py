@@ -70,7 +70,7 @@ def _tags(key: str, block: int) -> list[str]:
 
 
 class Told(StrEnum):
-    """What became of a reward."""
+    """The outcome of telling a reward."""
 
     COUNTED = "counted"
     DUPLICATE = "duplicate"

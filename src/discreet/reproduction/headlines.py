@@ -75,7 +75,7 @@ def _claim_sentence(found: Findings, preset: str, cells: list[Cell]) -> str:
 
 
 def _sweep_sentence(found: Findings) -> str:
-    """What a tuned constant would do."""
+    """The effect of a tuned constant."""
     if found.evaluation.runs < ENOUGH:
         return f"Only {found.evaluation.runs} runs of each setting: too few to say which constants lose runs."
     cells = sweep_cells(found)

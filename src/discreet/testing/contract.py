@@ -104,6 +104,7 @@ def _check_value(algorithm: Algorithm) -> None:
     _check_fields(key, algorithm)
     options = _through_json(f"{key}.options()", algorithm.options())
     state = _through_json(f"{key}.snapshot()", algorithm.snapshot())
+    _check_cached(algorithm, type(algorithm).from_options(options))
     plan = algorithm.plan()
     _require(_same(algorithm.plan(), plan), f"{key} plans something else when it is asked again")
     _require(algorithm.snapshot() == state, f"{key} changes when it plans")
@@ -149,7 +150,7 @@ def _same(one: Plan | None, other: Plan | None) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a plan in values that can be compared."""
+    """Return a plan, or a part of one, in values that can be compared."""
     if isinstance(value, np.ndarray | range):
         return list(value)
     if isinstance(value, Mapping):
@@ -164,10 +165,18 @@ def _check_fields(path: str, algorithm: Algorithm) -> None:
     """Check that all attributes are declared, and hold public values."""
     kind = type(algorithm)
     declared = {field.name for field in dataclasses.fields(algorithm)}
-    cached = {name for base in kind.__mro__ for name, value in vars(base).items() if isinstance(value, cached_property)}
     for name, value in vars(algorithm).items():
-        _require(name in declared | cached, f"{path}.{name} is neither a declared field nor a cached property")
+        known = name in declared or isinstance(getattr(kind, name, None), cached_property)
+        _require(known, f"{path}.{name} is neither a declared field nor a cached property")
         _check_public(f"{path}.{name}", value)
+
+
+def _check_cached(algorithm: Algorithm, fresh: Algorithm) -> None:
+    """Check that cached properties are those of a fresh object with the same options, but for tables that grow."""
+    for name, value in vars(algorithm).items():
+        if isinstance(getattr(type(algorithm), name, None), cached_property) and not isinstance(value, dict):
+            same = _plain(value) == _plain(getattr(fresh, name))
+            _require(same, f"{algorithm.key}.{name} is cached, and does not follow from the options")
 
 
 def _check_public(path: str, value: Any) -> None:

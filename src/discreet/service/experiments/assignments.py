@@ -139,7 +139,7 @@ def _deal(transaction: Transaction, ask: Ask, epoch: epochs.Dealing, now: float)
     names = [secrets.token_urlsafe(16) if unit is None else pseudonym(experiment.secret, unit) for unit in ask.units]
     known = assignments.assigned(transaction, experiment.id, epoch.number, names)
     fresh = dict.fromkeys(name for name in names if name not in known)
-    if description.once and fresh:
+    if description.once and epoch.learns and fresh:
         for name in assignments.participants(transaction, experiment.id, list(fresh)):
             del fresh[name]
     dealt = list(islice(fresh, epoch.quota - epoch.dealt))
@@ -148,14 +148,15 @@ def _deal(transaction: Transaction, ask: Ask, epoch: epochs.Dealing, now: float)
     spare = sorted(epoch.plan)
     answers = []
     for unit, name in zip(ask.units, names, strict=True):
-        if name in known:
+        if name in known and epoch.learns:
             slot, arm, deadline = known[name]
             unit_tag = tokens.unit_tag(experiment.secret, epoch.generation, slot, name)
             place = tokens.Place(experiment.id, epoch.number, epoch.generation, slot, unit_tag)
             token = tokens.seal(experiment.secret, place)
             answers.append(Assignment(unit, description.arms[arm], token, epoch.number, True, deadline))
         else:
-            arm = spare[share(experiment.secret, epoch.number, name) % len(spare)]
+            spare_arm = spare[share(experiment.secret, epoch.number, name) % len(spare)]
+            arm = known[name].arm if name in known else spare_arm
             answers.append(Assignment(unit, description.arms[arm], None, epoch.number, False, None))
     return answers
 
@@ -165,10 +166,10 @@ def _deal_slots(
 ) -> dict[str, assignments.Assigned]:
     """Deal the next slots of an epoch to units that have none."""
     first, dealt = epoch.dealt, epoch.dealt + len(units)
-    deadline = now + experiment.description.request.window
+    deadline = now + experiment.description.request.window if epoch.learns else now
     arms = order(experiment.secret, epoch.number, epoch.plan, first, dealt)
     slots = [Slot(first + index, unit, arm) for index, (unit, arm) in enumerate(zip(units, arms, strict=True))]
-    if experiment.description.once:
+    if experiment.description.once and epoch.learns:
         assignments.add_participants(transaction, experiment.id, units)
     full_at, due_at = (now, deadline) if dealt == epoch.quota else (None, None)
     progress: dict[str, Any] = {"dealt": dealt, "deadline": deadline, "full_at": full_at, "due_at": due_at}

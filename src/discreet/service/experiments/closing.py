@@ -1,11 +1,11 @@
 """The end of epochs and experiments.
 
 One transaction locks an experiment, rebuilds its algorithm from its releases, sums, has the curator release, writes
-everything down, deletes the sums, opens the next epoch, and commits. A release is
-drawn once: noise of a transaction that did not commit has been seen by nobody, since nothing is shown, logged or
-returned before the commit; and once a release is committed its epoch is closed and its sums are deleted. An epoch is
-due when all its slots are dealt and the last one's window has passed: that depends on who came when, never on a reward.
-Its time is stored in whole seconds: how long a close has waited depends on how many rewards were being reported.
+everything down, deletes the sums, opens the next epoch, and commits. A release is drawn once: noise of a transaction
+that did not commit has been seen by nobody, since nothing is shown, logged or returned before the commit; and once a
+release is committed its epoch is closed and its sums are deleted. An epoch is due when all its slots are dealt and the
+last one's window has passed: that depends on who came when, never on a reward. Its time is stored in whole seconds: how
+long a close has waited depends on how many rewards were being reported.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import math
 import secrets
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import PrivacyError
@@ -119,21 +120,24 @@ def close(
     """
     algorithm = standing.replay(transaction, row)
     plan = algorithm.plan()
-    if plan is None or not plan.learns or standing.by_index(plan.pulls) != epoch.plan:
+    if plan is None or plan.learns != epoch.learns or standing.by_index(plan.pulls) != epoch.plan:
         raise PrivacyError(f"epoch {epoch.number} of {row.uid} is not what its releases plan: the database was changed")
-    exact = _totals(transaction, described(row), epoch) if totals is None else totals
-    transaction.database.set_room_aside(transaction, _ROOM + _ROOM_OF_AN_ARM * len(algorithm.taken))
-    released = _curator(algorithm).release(plan, {arm: exact[0 if arm is None else int(arm)] for arm in plan.pulls})
-    for part, release in enumerate(released):
-        releases.add(transaction, _row(epoch, part, release))
+    released: tuple[Release, ...] = ()
+    if plan.learns:
+        exact = _totals(transaction, described(row), epoch) if totals is None else totals
+        transaction.database.set_room_aside(transaction, _ROOM + _ROOM_OF_AN_ARM * len(algorithm.taken))
+        by_arm = {arm: exact[0 if arm is None else int(arm)] for arm in plan.pulls}
+        released = _curator(algorithm).release(plan, by_arm)
+        for part, release in enumerate(released):
+            releases.add(transaction, _row(epoch, part, release))
+        budget.state(transaction, row.population, hold=True)
+        who, number = row.population, epoch.number
+        budget.write(transaction, who, "release", epoch.epsilon, now, experiment=row.uid, epoch=number)
     before = standing.viable(algorithm)
     algorithm.learn(released)
     dropped = sorted(before - standing.viable(algorithm))
     assignments.delete_totals(transaction, epoch)
     epochs.update(transaction, epoch, state="closed", closed_at=now, dropped=dropped, dealt=epoch.quota)
-    budget.state(transaction, row.population, hold=True)
-    number = epoch.number
-    budget.write(transaction, row.population, "release", epoch.epsilon, now, experiment=row.uid, epoch=number)
     experiments.update(transaction, row.id, spent=spent(transaction, row), **standing.snapshot(algorithm))
     open_next(transaction, row, algorithm, now)
 
@@ -147,6 +151,9 @@ def _curator(algorithm: Algorithm) -> Curator:
 def open_next(transaction: Transaction, row: Experiment, algorithm: Algorithm, now: float) -> None:
     """Open an experiment's next epoch, unless nothing is left to find out.
 
+    An epoch whose rewards decide nothing is dealt like others, and closes without a release. Where the service does not
+    assign, it closes at once.
+
     Args:
         transaction: The transaction, which holds the experiment.
         row: The experiment.
@@ -154,23 +161,31 @@ def open_next(transaction: Transaction, row: Experiment, algorithm: Algorithm, n
         now: The time.
     """
     plan = algorithm.plan()
-    if plan is None or plan.query is None:
+    if plan is None or standing.is_last(algorithm):
         return
-    values = {
+    description = described(row)
+    passed = not plan.learns and description.request.source == "totals"
+    values: dict[str, Any] = {
         "experiment": row.id,
         "number": epochs.last_number(transaction, row.id) + 1,
-        "state": "open",
+        "state": "closed" if passed else "open",
         "generation": secrets.randbelow(2**31),
         "plan": standing.by_index(plan.pulls),
+        "learns": plan.learns,
         "quota": plan.size,
-        "dealt": 0,
+        "dealt": plan.size if passed else 0,
         "threshold": standing.threshold(algorithm),
-        "epsilon": described(row).charge(math.fsum(plan.query.prices)),
+        "epsilon": description.charge(math.fsum(plan.query.prices)) if plan.query is not None else Fraction(0),
         "opened_at": now,
+        "closed_at": now if passed else None,
         "dropped": [],
         "erased": False,
     }
     epochs.insert(transaction, values)
+    if passed:
+        algorithm.learn(())
+        experiments.update(transaction, row.id, **standing.snapshot(algorithm))
+        open_next(transaction, row, algorithm, now)
 
 
 def spent(transaction: Transaction, row: Experiment) -> Fraction:

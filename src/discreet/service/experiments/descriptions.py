@@ -203,7 +203,16 @@ def algorithms() -> list[AlgorithmView]:
 
 def can_run(kind: type[Algorithm]) -> bool:
     """Return True if an algorithm is private and keeps nothing but its releases and one sum an arm of an open epoch."""
-    return kind.reason is not None and not kind.keeps_secrets and kind.statistic is Statistic.TOTAL
+    return _obstacle(kind) is None
+
+
+def _obstacle(kind: type[Algorithm]) -> str | None:
+    """Return why the service cannot run an algorithm; None if it can."""
+    if kind.reason is None:
+        return "is not private"
+    if kind.keeps_secrets:
+        return "keeps more between epochs than it releases"
+    return None if kind.statistic is Statistic.TOTAL else "needs more of rewards than their sum"
 
 
 def _view(kind: type[Algorithm]) -> AlgorithmView:
@@ -249,8 +258,8 @@ def _algorithm(request: NewExperiment, is_policy: bool) -> str:
     key = (request.policy if is_policy else request.rule) or default
     fitting = [one for one, kind in table.items() if can_run(kind)]
     if key not in fitting:
-        known = "" if key not in table else " (it is there, but keeps more than it releases, so no service can run it)"
-        raise invalid(field, f"{field} must be one of {', '.join(fitting)}, got {key!r}{known}")
+        why = f", which {_obstacle(table[key])}" if key in table else ""
+        raise invalid(field, f"{field} must be one of {', '.join(fitting)}, got {key!r}{why}")
     if request.contribution == "each-epoch" and not _counts_persons(key):
         fit = ", ".join(one for one in fitting if _counts_persons(one))
         raise invalid("contribution", f"with {key} a person may count once only; policies for each epoch: {fit}")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from discreet.bandits._elimination import Elimination
-from discreet.bandits.dp_sharp_elimination import DPSharpElimination
-from discreet.bandits.dp_successive_elimination import DPSuccessiveElimination
+from discreet.bandits import DPSharpElimination, DPSuccessiveElimination
 from discreet.core.registry import POLICIES
 from discreet.service.experiments.descriptions import Description, can_run, describe
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.http.errors import invalid
 from discreet.service.http.messages import ExperimentPlan, NewExperiment, PlannedEpoch, PlannerRequest
 
+PLANNABLE = (DPSharpElimination, DPSuccessiveElimination)
 _MOST_EPOCHS = 60
 
 
@@ -46,8 +45,8 @@ def plan_experiment(wanted: PlannerRequest) -> ExperimentPlan:
 
 def _epochs(description: Description, wanted: PlannerRequest) -> list[PlannedEpoch]:
     policy = description.make()
-    if not isinstance(policy, Elimination):
-        fit = ", ".join(key for key, one in POLICIES.items() if can_run(one) and issubclass(one, Elimination))
+    if not isinstance(policy, PLANNABLE):
+        fit = ", ".join(key for key, one in POLICIES.items() if can_run(one) and issubclass(one, PLANNABLE))
         raise invalid("policy", f"only eliminations can be planned: {fit}; got {description.algorithm!r}")
     arms, per_hour = wanted.arms, wanted.per_hour
     epochs: list[PlannedEpoch] = []
@@ -63,12 +62,9 @@ def _epochs(description: Description, wanted: PlannerRequest) -> list[PlannedEpo
     raise invalid("gap", f"gap {wanted.gap!r} would take more than {_MOST_EPOCHS} epochs")
 
 
-def _resolved(policy: Elimination, epoch: int) -> float:
+def _resolved(policy: DPSharpElimination | DPSuccessiveElimination, epoch: int) -> float:
     """Return the gap from which on an arm is dropped after an epoch, as a share of the rewards' range."""
-    if isinstance(policy, DPSharpElimination):
-        return policy.schedule.target_gap(epoch)
-    assert isinstance(policy, DPSuccessiveElimination)
-    return policy.target_gap(epoch)
+    return (policy.schedule if isinstance(policy, DPSharpElimination) else policy).target_gap(epoch)
 
 
 def _duration(seconds: float) -> str:

@@ -8,22 +8,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from itertools import groupby
 from typing import NamedTuple
 
-from discreet.bandits._policy import Policy
+from discreet.bandits import Policy
 from discreet.core import registry
 from discreet.core.algorithm import Algorithm
-from discreet.core.errors import PrivacyError, StateError
+from discreet.core.errors import FinishedError, PrivacyError, StateError
 from discreet.core.plans import Arm
 from discreet.core.releases import Release
 from discreet.drivers.stream import StoppingResult
 from discreet.service.experiments.descriptions import described
-from discreet.service.storage import releases
+from discreet.service.storage import epochs, releases
 from discreet.service.storage.database import Transaction
 from discreet.service.storage.experiments import Experiment
 from discreet.service.storage.releases import Released
-from discreet.stopping._rule import StoppingRule
+from discreet.stopping import StoppingRule
 
 
 class Standing(NamedTuple):
@@ -55,14 +54,16 @@ def replay(transaction: Transaction, row: Experiment) -> Algorithm:
         PrivacyError: A release was changed, added or deleted in the database.
     """
     algorithm = described(row).make()
-    stored = verified(transaction, row)
+    released: dict[int, list[Released]] = {number: [] for number in epochs.closed(transaction, row.id)}
+    for one in verified(transaction, row):
+        released.setdefault(one.epoch, []).append(one)
     try:
-        for epoch, (_, rows) in enumerate(groupby(stored, key=lambda one: one.epoch), 1):
-            algorithm.learn([_as_release(one, epoch, algorithm) for one in rows])
-    except StateError as error:
+        for epoch, stored in enumerate(released.values(), 1):
+            algorithm.learn([_as_release(one, epoch, algorithm) for one in stored])
+    except (StateError, FinishedError) as error:
         raise PrivacyError(f"the releases of {row.uid} were changed in the database: {error}") from None
     if algorithm.epoch != row.epochs:
-        raise PrivacyError(f"{row.uid} has releases of {algorithm.epoch} epochs, not {row.epochs}: some were deleted")
+        raise PrivacyError(f"{row.uid} has {algorithm.epoch} closed epochs, not {row.epochs}: the database was changed")
     return algorithm
 
 
@@ -116,6 +117,16 @@ def threshold(algorithm: Algorithm) -> float | None:
     return None if share is None else share * algorithm.grid.width * algorithm.grid.step
 
 
+def is_last(algorithm: Algorithm) -> bool:
+    """Return True if nothing is left to find out: no plan, or none after one whose rewards decide nothing."""
+    plan = algorithm.plan()
+    if plan is None or plan.learns:
+        return plan is None
+    later = algorithm.copy()
+    later.learn(())
+    return later.plan() is None
+
+
 def viable(algorithm: Algorithm) -> frozenset[int]:
     """Return the indexes of the arms that may still be the best one."""
     return frozenset(map(_index, algorithm.viable)) if isinstance(algorithm, Policy) else frozenset({0})
@@ -129,8 +140,8 @@ def _from_snapshot(key: str, options: str, learned: str) -> Standing:
 def _of(algorithm: Algorithm) -> Standing:
     plan = algorithm.plan()
     if isinstance(algorithm, StoppingRule):
-        ended = plan is None or not plan.learns
-        return Standing(viable(algorithm), None, (0,), algorithm.estimate, _answer(algorithm) if ended else None)
+        answer = _answer(algorithm) if is_last(algorithm) else None
+        return Standing(viable(algorithm), None, (0,), algorithm.estimate, answer)
     assert isinstance(algorithm, Policy)
     best = None if algorithm.best_arm is None else _index(algorithm.best_arm)
     last = tuple(sorted(viable(algorithm))) if best is None else (best,)

@@ -110,7 +110,7 @@ def plan_view(transaction: Transaction, row: Experiment) -> PlanView:
     if epoch is None:
         raise conflict("the experiment has no open epoch: it is not running, or there is nothing left to find out")
     grid, pulls = description.grid, _by_name(description, epoch)
-    return PlanView(epoch.number, pulls, True, grid.low, grid.high, grid.step, grid.floor, grid.width)
+    return PlanView(epoch.number, pulls, epoch.learns, grid.low, grid.high, grid.step, grid.floor, grid.width)
 
 
 def arm_name(description: Description, arm: int) -> str:
@@ -132,7 +132,7 @@ def _epoch(description: Description, epoch: Epoch, released: list[Released]) -> 
         number=epoch.number,
         state=epoch.state,
         planned=_by_name(description, epoch),
-        learns=True,
+        learns=epoch.learns,
         quota=epoch.quota,
         dealt=epoch.dealt,
         epsilon=as_text(epoch.epsilon),

@@ -18,7 +18,8 @@ from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.restoring import Forfeited, recover
 from discreet.service.http.app import TICK, make_app
-from discreet.service.storage.database import Database, failure, open_database
+from discreet.service.storage import open_database
+from discreet.service.storage.database import Database, failure
 
 DATABASE, HOST, PORT = "discreet.db", "127.0.0.1", 8477
 _PASSED_ON = "DISCREET_SERVER"  # the environment variable by which a process passes settings to its workers

@@ -15,7 +15,7 @@ from discreet.service.storage import schema
 from discreet.service.storage.database import Transaction
 
 EPOCH = schema.epoch
-_DEALING = """SELECT number, generation, plan, quota, dealt FROM epoch
+_DEALING = """SELECT number, generation, plan, learns, quota, dealt FROM epoch
     WHERE experiment = :experiment AND state = 'open'"""
 _STATE = "SELECT state, {now} FROM experiment WHERE id = :experiment"
 _IS_OPEN = """SELECT 1 FROM epoch
@@ -32,6 +32,7 @@ class Epoch:
         state: "open", "closed", "forfeited" or "discarded".
         generation: A random number that is in all its tokens.
         plan: The number of slots of each arm, by index.
+        learns: False if its rewards decide nothing: they are not collected, and nothing is released.
         quota: The number of all slots.
         dealt: The number of slots that were assigned.
         threshold: The distance from the best arm at which an arm is dropped, in rewards.
@@ -49,6 +50,7 @@ class Epoch:
     state: Any
     generation: int
     plan: dict[int, int]
+    learns: bool
     quota: int
     dealt: int
     threshold: float | None
@@ -68,6 +70,7 @@ class Dealing(NamedTuple):
         number: Its number.
         generation: A random number that is in all its tokens.
         plan: The number of slots of each arm, by index.
+        learns: False if its rewards decide nothing.
         quota: The number of all slots.
         dealt: The number of slots that were assigned.
     """
@@ -75,6 +78,7 @@ class Dealing(NamedTuple):
     number: int
     generation: int
     plan: dict[int, int]
+    learns: bool
     quota: int
     dealt: int
 
@@ -108,8 +112,8 @@ def state_and_dealing(transaction: Transaction, experiment: int) -> tuple[str, f
     ((state, now),) = transaction.run(_STATE.format(now=clock), {**mine, **given})
     if not epochs:
         return state, now, None
-    number, generation, plan, quota, dealt = epochs[0]
-    return state, now, Dealing(number, generation, schema.read_pulls(plan), quota, dealt)
+    number, generation, plan, learns, quota, dealt = epochs[0]
+    return state, now, Dealing(number, generation, schema.read_pulls(plan), bool(learns), quota, dealt)
 
 
 def is_open(transaction: Transaction, experiment: int, epoch: int, generation: int) -> bool:
@@ -134,6 +138,17 @@ def of_experiment(transaction: Transaction, experiment: int) -> list[Epoch]:
     """
     query = select(EPOCH).where(EPOCH.c.experiment == experiment).order_by(EPOCH.c.number)
     return [Epoch(*row) for row in transaction.fetch(query)]
+
+
+def closed(transaction: Transaction, experiment: int) -> list[int]:
+    """Return the numbers of the closed epochs of an experiment, the oldest first.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+    """
+    query = select(EPOCH.c.number).where(EPOCH.c.experiment == experiment, EPOCH.c.state == "closed")
+    return list(transaction.execute(query.order_by(EPOCH.c.number)).scalars())
 
 
 def last_number(transaction: Transaction, experiment: int) -> int:

@@ -134,6 +134,7 @@ epoch = Table(
     Column("state", Text, nullable=False, comment="open, closed, forfeited or discarded"),
     Column("generation", Integer, nullable=False, comment="random: a lost epoch of this number had another one"),
     Column("plan", Pulls, nullable=False, comment="slots by arm index"),
+    Column("learns", Boolean, nullable=False, comment="false if rewards of it decide nothing"),
     Column("quota", BigInteger, nullable=False),
     Column("dealt", BigInteger, nullable=False),
     Column("threshold", Double),
@@ -167,6 +168,9 @@ assignment = Table(
     PrimaryKeyConstraint("slot", "epoch", "experiment"),
     UniqueConstraint("unit", "epoch", "experiment", name="one_slot_a_unit"),
     sqlite_with_rowid=False,
+    # PostgreSQL writes a changed row anew. Where its page is full, the row goes elsewhere, and both indexes are changed
+    # too, which takes three times as long. Each row is marked once as a rule: half of a page is enough.
+    postgresql_with={"fillfactor": 50},
 )
 
 participant = Table(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import ArgumentError
-from discreet.cli._streams import BLOCK, read_numbers
+from discreet.lab.columns import BLOCK, read_numbers
 
 COUNT = 1001
 ONES = "1\n" * COUNT
@@ -57,8 +57,8 @@ def test_false_is_zero(file):
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        ("a,b\n1,1\n", None, "--column must name one of the 2 columns of {path}: 'a', 'b'"),
-        ("a,b\n1,1\n", "c", "--column must name one column of {path}, got 'c'; it has 'a', 'b'"),
+        ("a,b\n1,1\n", None, "column must name one of the 2 columns of {path}: 'a', 'b'"),
+        ("a,b\n1,1\n", "c", "column must name one column of {path}, got 'c'; it has 'a', 'b'"),
         ("a,b,a\n1,1,1\n", "a", "got 'a'; it has more than one"),
         ("\n1\n", "a", "got 'a'; it has none"),
         ("1\n\n1\n", None, "line 2 of {path} must hold a finite number, or true or false, got ''; give it a value"),
@@ -94,10 +94,10 @@ def test_blank_lines_may_end_a_file(file):
     assert read(file("1\n0\n\n\n")) == [1.0, 0.0]
 
 
-def test_what_looks_like_data_is_not_taken_as_a_heading_silently(file, capsys):
+def test_what_looks_like_data_is_not_taken_as_a_heading_silently(file):
     path = file("O.5\n" + ONES)
-    assert read(path) == [1.0] * COUNT
-    assert "hint: 'O.5', the first line" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="'O.5', the first line"):
+        assert read(path) == [1.0] * COUNT
     assert "line 1 of" in refusal(path, header=False)[1]
 
 
@@ -161,7 +161,7 @@ def test_bad_parquet_is_refused_with_its_row(table, bad, message):
 
 def test_bad_columns_of_parquet(table, file):
     assert "row 2 of" in refusal(table(a=[True, None]))[1]
-    assert "--column must name one of the 2 columns of" in refusal(table(a=[1], b=[1]))[1]
+    assert "column must name one of the 2 columns of" in refusal(table(a=[1], b=[1]))[1]
     assert "got 'c'; it has 'a', 'b'" in refusal(table(a=[1], b=[1]), "c")[1]
     assert "column 'a' of" in refusal(table(a=["1"]))[1]
     assert "must be a Parquet file" in refusal(file("a\n1\n", "text.parquet"))[1]

@@ -53,7 +53,7 @@ HUGE = 10**400
         (lambda: discreet.Grid(0, 1, bits=49), "bits must lie between 0 and 30, got 49"),
         (lambda: discreet.Stream(examples.rule("nas")).feed(HUGE), "reward must be a finite number"),
         (lambda: discreet.Stream(examples.rule("nas")).feed([[0.1, 0.2], [0.3]]), None),
-        (lambda: discreet.Stream(examples.rule("nas")).feed(iter([[[0.1, 0.2], [0.3]]])), "rewards must be numbers in one"),
+        (lambda: discreet.Stream(examples.rule("nas")).feed(iter([[[0.1, 0.2], [0.3]]])), "rewards must be numbers"),
         (lambda: discreet.Bandit(examples.policy("dp-se"), waiting="x"), "waiting must be 'refuse' or 'serve'"),
     ],
 )  # fmt: skip

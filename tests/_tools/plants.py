@@ -80,6 +80,19 @@ def secrets_of_the_finished():
 
 
 @contextmanager
+def secrets_of_ended_series():
+    """What is open of a series stays when the next plan begins another one."""
+    honest = Curator.open
+
+    def open_same(self, plan):
+        if plan is None or plan.query is None:
+            honest(self, plan)
+
+    with patch.object(Curator, "open", open_same):
+        yield
+
+
+@contextmanager
 def head_not_put_back():
     """After a commit that failed at its last step, its ledger's lines are written over at once."""
     with patch.object(StateFile, "_settle", lambda self: None):
@@ -119,6 +132,7 @@ PLANTS = {
     "shown before it is written": (shown_before_written, ("dp-se-sharp", "dp-nas", "dp-ucb")),
     "the curator is not put back": (curator_not_put_back, ("dp-se-sharp", "dp-se-svt", "dp-ucb", "lazy-dp-ts")),
     "the finished have secrets": (secrets_of_the_finished, ("dp-ucb", "dp-se-modified")),
+    "an ended series has secrets": (secrets_of_ended_series, ("guess-and-double of dp-ucb",)),
     "the head is not put back": (head_not_put_back, ("dp-nas-released",)),
     "one draw for all arms": (one_draw_for_all, ("dp-se",)),
     "charged half": (charged_half, ("dp-se-person", "adap-ucb")),

@@ -21,7 +21,7 @@ OWN = {
     "dp-se-modified": {"epsilon": 60.0, "horizon": 600},
     "dp-ucb": {"horizon": 20},
     "dp-ucb-hybrid": {"horizon": 20},
-    "guess-and-double": {"policy": "dp-se-modified", "epsilon": 60.0, "first_guess": 200},
+    "guess-and-double": {"policy": "dp-se-modified", "epsilon": 60.0, "first_guess": 40},
 }
 BY_TOTALS = ("dp-se", "dp-se-person", "dp-se-svt", "dp-bai")  # their epochs are long
 
@@ -86,8 +86,10 @@ CASES |= {
     "dp-ucb by totals": partial(driver, Totals, "dp-ucb"),
     "dp-nas by totals": partial(driver, Totals, "dp-nas"),
     "dp-bernstein by totals": partial(driver, Totals, "dp-bernstein"),
-    "guess-and-double of dp-ucb": partial(driver, Bandit, "guess-and-double", policy="dp-ucb", epsilon=8.0),
+    "guess-and-double of dp-ucb": partial(
+        driver, Bandit, "guess-and-double", policy="dp-ucb", first_guess=8, epsilon=8.0
+    ),
     "guess-and-double of lazy-dp-ts": partial(
-        driver, Bandit, "guess-and-double", policy="lazy-dp-ts", epsilon=8.0, seed=1
+        driver, Bandit, "guess-and-double", policy="lazy-dp-ts", first_guess=16, epsilon=8.0, seed=1
     ),
 }

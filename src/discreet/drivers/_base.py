@@ -110,10 +110,9 @@ class Driver(Secret):
             raise PrivacyError(f"this {type(self).__name__} {self._refusal}")
 
     def _open(self) -> None:
-        """Plan the next epoch. A plan without a query ends what mechanisms have open."""
+        """Plan the next epoch."""
         self._plan = self._algorithm.plan()
-        if self._plan is None or self._plan.query is None:
-            self._curator.end()
+        self._curator.open(self._plan)
 
     def _close(self, plan: Plan, totals: Mapping[Arm, Any] | None) -> tuple[Release, ...]:
         """Release an epoch and learn from it; with a file, inside of `_commit` only.

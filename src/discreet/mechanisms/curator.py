@@ -148,6 +148,18 @@ class Curator(Secret):
 
     # ------------------------------------------------------------------ secrets
 
+    def open(self, plan: Plan | None) -> None:
+        """Erase open sums and threshold noise of a series that the next plan does not go on with.
+
+        Nothing more will be released of the rewards in them.
+
+        Args:
+            plan: The next plan; None at the end.
+        """
+        query = None if plan is None else plan.query
+        if query is not self._query and (query is None or self._query is None or query.series != self._query.series):
+            self.end()
+
     def end(self) -> None:
         """Erase open sums and threshold noise: nothing more will be released of the rewards in them."""
         self._mechanism = None

@@ -20,7 +20,7 @@ from discreet.reproduction.evaluation import CLAIM, Evaluation, Findings
 from discreet.reproduction.headlines import ENOUGH, Reproduced, headlines, sweep_cells
 from discreet.reproduction.league import LeagueFindings, standings
 from discreet.reproduction.pictures.league import TITLES
-from discreet.reproduction.pictures.stopping import KINDS, NAMES, SHORT
+from discreet.reproduction.pictures.stopping import KINDS, NAMES, SHORT, upper_limit
 from discreet.reproduction.stopping import RULES, StoppingFindings
 from discreet.reproduction.tables import TABLES, number
 from discreet.theory import two_point_lower_bound
@@ -46,7 +46,10 @@ def render_page(
         pictures=[(one, images[one.name], [_row(shown) for shown in one.simulations]) for one in pictures],
         schedule=_schedule(found.paper.evaluation),
         failures=[_bandit_row(one) for one in found.paper.results if one.failed.any()],
-        parameters=_parameters(found, seconds),
+        results=found.paper.results,
+        seconds=seconds,
+        work=sum(one.seconds for study in found if study for one in study.results),
+        versions=_versions(),
         preview=found.paper.evaluation.runs < ENOUGH,
         tables={name: TABLES[name] for name in tables},
     )
@@ -116,6 +119,9 @@ def _stopping(found: StoppingFindings) -> dict[str, Any]:
         "study": found.study,
         "rules": [NAMES[rule] for rule in RULES],
         "distances": distances,
+        "results": found.results,
+        "samples": sum(int(one.samples.sum()) for one in found.results),
+        "least_limit": upper_limit(0, found.study.failure_runs),
         "grid": grid,
         "grid_rules": {rule: SHORT[rule] for rule in grid.rules},
         "grid_rows": found.distribution_rows,
@@ -134,38 +140,9 @@ def _schedule(evaluation: Evaluation) -> list[dict[str, Any]]:
     ]
 
 
-def _parameters(found: Reproduced, seconds: float) -> dict[str, str]:
-    """Everything needed to get the same numbers again."""
-    paper, stopping, league = found
-    wanted, work = paper.evaluation, sum(one.seconds for one in paper.results)
-    more = {}
-    if league:
-        work += sum(one.seconds for one in league.results)
-        more["settings of the league"] = (
-            f"{len(league.results):,}, of {league.study.runs} runs (quick policies, five arms: "
-            f"{league.study.many_runs:,}; slow ones: {league.study.slow_runs}, with many arms "
-            f"{league.study.slowest_runs})"
-        )
-    if stopping:
-        work += sum(one.seconds for one in stopping.results)
-        more["settings of stopping rules"] = (
-            f"{len(stopping.results):,}, of {stopping.study.runs} runs "
-            f"({stopping.study.failure_runs} to count failures)"
-        )
-        more["samples simulated"] = f"{sum(int(one.samples.sum()) for one in stopping.results):.3g}"
+def _versions() -> dict[str, str]:
+    """Return what the numbers may depend on besides the settings."""
     return {
-        "horizon T": f"{wanted.horizon:,}",
-        "runs of each setting": str(wanted.runs),
-        "seed": str(wanted.seed),
-        "instances": ", ".join(wanted.instances),
-        "numbers of arms K": ", ".join(map(str, wanted.arms)),
-        "epsilon": ", ".join(f"{epsilon:g}" for epsilon in wanted.epsilons),
-        "beta of DP-SE, gamma of DP-UCB": "1/T",
-        "settings simulated": f"{len(paper.results):,}",
-        "pulls simulated": f"{sum((one.setting.horizon or 0) * one.setting.runs for one in paper.results):.3g}",
-        **more,
-        "time to simulate": f"{seconds:.1f} s, {work:.0f} s of work in all",
-        "noise": "simulated and seeded; nothing here is private data",
         "discreet": _version.__version__,
         "Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         "packages": ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES),

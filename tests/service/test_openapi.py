@@ -76,6 +76,7 @@ def test_the_document_is_true(case, place):
     try_it(case, place, {"Authorization": f"Bearer {place.key}"})
 
 
+@pytest.mark.study
 @SCHEMA.parametrize()
 @bounded(FEWER)
 def test_the_document_is_true_without_a_key(case, place):

@@ -8,7 +8,7 @@ PIP := PIP_CONSTRAINT=constraints.txt $(RUN) -m pip install --quiet --disable-pi
 # One worker more than there are processors: many studies wait for disks and for servers that were killed.
 WORKERS = $(shell $(RUN) -c 'import os; print(os.cpu_count() + 1)')
 
-.PHONY: help reproduce test test-system verify supply-chain shop lint bench pin clean
+.PHONY: help reproduce test test-system verify supply-chain shop lint docs bench pin clean
 .NOTPARALLEL: # two pips at a time would break the environment
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make verify     audits, planted bugs, faults, fuzzing, slow studies: one page at the end, also in verification.md"
 	@echo "make supply-chain  pip check, known vulnerabilities, and tests on the oldest and newest versions of what we need"
 	@echo "make lint       ruff, mypy --strict and import-linter"
+	@echo "make docs       write docs/algorithms.md from the registry"
 	@echo "make bench      measure what must be fast"
 	@echo "make pin        refresh the pinned versions in constraints.txt"
 
@@ -64,6 +65,9 @@ lint: $(VENV)/.test $(VENV)/.lint
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
+
+docs: $(VENV)/.test
+	$(RUN) tools/generate_docs.py
 
 bench: $(VENV)/.test $(VENV)/.bench $(VENV)/.kernels
 	$(RUN) -m benchmarks $(BENCH)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import bandits, stopping
 from discreet._version import __version__
+from discreet.audit import Audit, audit
 from discreet.bandits import *  # noqa: F403
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import (
@@ -47,6 +48,7 @@ __all__ = [
     "RULES",
     "Algorithm",
     "ArgumentError",
+    "Audit",
     "Bandit",
     "Curator",
     "DiscreetError",
@@ -72,6 +74,7 @@ __all__ = [
     "UnreachableError",
     "WaitingError",
     "__version__",
+    "audit",
     "make_policy",
     "make_rule",
     "recommend",

@@ -11,50 +11,39 @@ from typing import Any
 import numpy as np
 
 import discreet
-from discreet import Bandit, Grid, Plan, Privacy, Stream, Totals, Unit
+from discreet import Bandit, Plan, Stream, Totals
 from discreet.audit.play import Session
 from discreet.core.errors import FinishedError
 from discreet.core.plans import CounterQuery, Measure, ThresholdQuery, TotalsQuery
 from discreet.core.registry import find
 from discreet.core.statistics import Statistic
-from discreet.mechanisms import Curator
 from discreet.testing import coarse_grid, worst_loss
+from tests._tools import curators
+from tests._tools.curators import COINS, SIGNED, OnlyTests, seen
 
 EPSILON = 2.0
 LARGE = 8.0  # keeps the several noises of composed mechanisms within a small reach
-BITS = Grid(0.0, 1.0, bits=0)  # rewards are 0 or 1
-SIGNED = Grid(-1.0, 1.0, bits=1)  # rewards -1, 0 and 1 are 0, 1 and 2 steps
-
-
-def seen(releases):
-    """Return what releases say."""
-    return tuple((release.kind, release.steps, release.tests, release.above) for release in releases)
+TOTALS = TotalsQuery((EPSILON,))
 
 
 # ---------------------------------------------------------------------- the curator, by kinds of queries
 
 
-def curator(noise, epsilon=EPSILON, arms="A", grid=BITS, epoch=0):
-    taken = dict.fromkeys(arms, 9 * epoch)
-    return Curator(grid, Privacy(epsilon, Unit.REWARD, "a case"), noise, epoch=epoch, taken=taken)
-
-
 def laplace(total):
-    plan = Plan(1, {"A": 9}, TotalsQuery((EPSILON,)))
-    return lambda noise: seen(curator(noise).release(plan, {"A": total}))
+    return curators.released(TOTALS, total)
 
 
 def pairs(squares, total):
-    plan = Plan(1, {"A": 9}, TotalsQuery((EPSILON / 4, 3 * EPSILON / 4)), Statistic.PAIRS)
-    return lambda noise: seen(curator(noise).release(plan, {"A": (squares, total)}))
+    query = TotalsQuery((EPSILON / 4, 3 * EPSILON / 4))
+    return curators.released(query, (squares, total), statistic=Statistic.PAIRS)
 
 
 def reloaded(first, second):
     """Two totals, with a saved state in between."""
-    plans = [Plan(epoch, {"A": 9}, TotalsQuery((EPSILON,))) for epoch in (1, 2)]
+    plans = [Plan(epoch, {"A": 9}, TOTALS) for epoch in (1, 2)]
 
     def run(noise):
-        before, after = curator(noise), curator(noise, epoch=1)
+        before, after = (curators.make(EPSILON, noise, epoch=epoch, taken={"A": 9 * epoch}) for epoch in (0, 1))
         released = before.release(plans[0], {"A": first})
         after.restore(before.state(), plans[1])
         return seen(released), seen(after.release(plans[1], {"A": second}))
@@ -64,29 +53,17 @@ def reloaded(first, second):
 
 def held(first, second):
     """A total that waits for another one."""
-    plans = [Plan(1, {"A": 9}, TotalsQuery((EPSILON,), frozenset("A"))), Plan(2, {"A": 9}, TotalsQuery((EPSILON,)))]
+    plans = [Plan(1, {"A": 9}, TotalsQuery((EPSILON,), frozenset("A"))), Plan(2, {"A": 9}, TOTALS)]
 
     def run(noise):
-        made = curator(noise)
+        made = curators.make(EPSILON, noise, arms="A")
         return tuple(seen(made.release(plan, {"A": n})) for plan, n in zip(plans, (first, second), strict=True))
 
     return run
 
 
-class NoiseOfTests:
-    """The scripted noise of tests, and none for the totals after them: these are not looked at here."""
-
-    simulated = True
-
-    def __init__(self, noise):
-        self.noise = noise
-
-    def draws(self, scale, count):
-        return np.zeros(count, np.int64) if scale < 0.1 else self.noise.draws(scale, count)
-
-
-def tests(measure, totals, limits, epsilon=EPSILON, grid=BITS, each=2):
-    """Every answer of a sparse vector, with an attempt to go on after the first yes."""
+def answers(measure, totals, limits, epsilon=EPSILON, grid=COINS, each=2):
+    """Every answer of a sparse vector, with an attempt to go on after the first yes. Its totals are not looked at."""
     release = 100 * epsilon
     pulls = dict.fromkeys(totals[0], each)
     queries = [
@@ -94,15 +71,16 @@ def tests(measure, totals, limits, epsilon=EPSILON, grid=BITS, each=2):
     ]
 
     def run(noise):
-        made, answers, epoch = curator(NoiseOfTests(noise), epsilon + release, totals[0], grid), [], 1
+        made = curators.make(epsilon + release, OnlyTests(noise, 0.1), arms=tuple(pulls), grid=grid)
+        found, epoch = [], 1
         for query, paid in zip(queries, totals, strict=True):
             try:
                 answer, *_ = made.release(Plan(epoch, pulls, query), paid)
             except FinishedError:
                 break
-            answers.append((answer.above, answer.steps))
+            found.append((answer.above, answer.steps))
             epoch += answer.above
-        return tuple(answers)
+        return tuple(found)
 
     return run
 
@@ -110,27 +88,21 @@ def tests(measure, totals, limits, epsilon=EPSILON, grid=BITS, each=2):
 def spread(*rows, first=0, epsilon=EPSILON):
     """Tests of the spread of two arms: each row has what A and B are paid, and the limit. `first` is more for A."""
     totals = [{"A": a + (first if not number else 0), "B": b} for number, (a, b, _) in enumerate(rows)]
-    return tests(Measure.SPREAD, totals, [limit for *_, limit in rows], epsilon)
+    return answers(Measure.SPREAD, totals, [limit for *_, limit in rows], epsilon)
 
 
 def prefix(bits, limits):
     """One-sided tests of sums, one after each bit."""
-    return tests(Measure.ONE_SIDED, [{"A": bit} for bit in bits], limits, each=1)
+    return answers(Measure.ONE_SIDED, [{"A": bit} for bit in bits], limits, each=1)
 
 
 def distance(*totals):
     """Tests of the distance from 0 of a sum of rewards between -1 and 1, one after each two."""
-    return tests(Measure.DISTANCE, [{"A": total} for total in totals], [1] * len(totals), grid=SIGNED)
+    return answers(Measure.DISTANCE, [{"A": total} for total in totals], [1] * len(totals), grid=SIGNED)
 
 
 def counter(horizon, bits):
-    query = CounterQuery(EPSILON, horizon)
-
-    def run(noise):
-        made = curator(noise)
-        return tuple(seen(made.release(Plan(epoch, {"A": 1}, query), {"A": bit})) for epoch, bit in enumerate(bits, 1))
-
-    return run
+    return curators.released(CounterQuery(EPSILON, horizon), *bits)
 
 
 # ---------------------------------------------------------------------- policies
@@ -185,7 +157,7 @@ def batches(name, *totals, **options):
 def lazy(name, changed=None, closes=2, later=False, **options):
     """Run a lazy policy when A pays 1 but at pull number `changed`, and B nothing.
 
-    `later`: it begins with blocks of 4 and of 1 behind it, and so that by the index A is overtaken within its block of 8.
+    `later`: it begins with blocks of 4 and of 1 behind it, so that by the index A is overtaken within its block of 8.
     """
     made = policy(name, **options)
     if later:
@@ -270,7 +242,7 @@ def released(name, samples, low=0):
 class Case:
     """Two neighbouring inputs.
 
-    `shift` is what the proof moves a noise by; `tight` says that all of epsilon is lost.
+    `shift` is what the proof moves a noise by; `lost` is the share of epsilon that is lost, where it is known.
     """
 
     run: Callable[[Any], Any]
@@ -278,15 +250,16 @@ class Case:
     reach: int
     shift: int = 1
     epsilon: float = EPSILON
-    tight: bool = True
+    lost: float | None = 1.0
 
     def loss(self):
+        """Return the largest log-ratio of the probabilities of an output."""
         return worst_loss(self.run, self.neighbour, self.reach, self.shift)
 
 
 def loose(run, neighbour, reach, shift=2, epsilon=EPSILON):
     """Return a case of a sparse vector, whose tiny inputs lose less than epsilon."""
-    return Case(run, neighbour, reach, shift, epsilon, tight=False)
+    return Case(run, neighbour, reach, shift, epsilon, lost=None)
 
 
 LEVEL = (0, 0, 1)  # a test of a spread that nobody is paid for
@@ -319,7 +292,8 @@ MECHANISM_CASES = {
     "hybrid-counter": Case(counter(None, [0, 1, 1, 1]), counter(None, [0, 1, 0, 1]), 1),
 }  # fmt: skip
 
-PERSON = {"dp-se-person": 50, "dp-se-sharp-person": 12}  # the lead at which the noises of epoch 1 decide
+# The lead at which the noises of epoch 1 decide, and the share of what is left of epsilon that an epoch does not spend.
+PERSON = {"dp-se-person": (50, 1 / 2), "dp-se-sharp-person": (12, 2 / 3)}
 
 
 def elimination(name, one, other, reach, **options):
@@ -327,9 +301,10 @@ def elimination(name, one, other, reach, **options):
     return Case(epochs(made, *one), epochs(made, *other), reach)
 
 
-def person(name, one, other, reach):
+def person(name, one, other, reach, left):
+    """Return a case of a person in all epochs, who really loses all that composition allows."""
     made = policy(name, beta=0.9)
-    return Case(epochs(made, *one), epochs(made, *other), reach, tight=False)
+    return Case(epochs(made, *one), epochs(made, *other), reach, lost=1 - left ** len(one))
 
 
 ELIMINATION_CASES = {
@@ -347,8 +322,8 @@ ELIMINATION_CASES = {
     ),
     "dp-bai-sharp": elimination("dp-bai-sharp", [(10, 3)], [(10, 4)], 4, window=2),
     **{
-        f"{name}, {where}": person(name, one, other, reach)
-        for name, lead in PERSON.items()
+        f"{name}, {where}": person(name, one, other, reach, left)
+        for name, (lead, left) in PERSON.items()
         for where, one, other, reach in (
             ("one epoch", [(52, 52 - lead)], [(53, 52 - lead)], 4),
             ("two epochs", [(52, 52), (99, 98)], [(53, 52), (99, 99)], 1),
@@ -386,14 +361,14 @@ INDEX_CASES = {
             ("a block of several epochs", 8, {"later": True, **more}),
         )
     },
-    "dp-ucb": Case(batches("dp-ucb", 0, 1, 1, **TREE), batches("dp-ucb", 1, 1, 1, **TREE), 2, tight=False),
+    "dp-ucb": Case(batches("dp-ucb", 0, 1, 1, **TREE), batches("dp-ucb", 1, 1, 1, **TREE), 2, lost=None),
     "dp-ucb-hybrid": Case(
         batches("dp-ucb-hybrid", 1, 0, 1, 1, 0, 1, **HYBRID), batches("dp-ucb-hybrid", 1, 0, 1, 0, 0, 1, **HYBRID),
         0, epsilon=HYBRID["epsilon"],
     ),
     "guess-and-double": Case(
         batches("guess-and-double", 0, 1, 1, 1, policy="dp-ucb", first_guess=4),
-        batches("guess-and-double", 0, 1, 0, 1, policy="dp-ucb", first_guess=4), 1, tight=False,
+        batches("guess-and-double", 0, 1, 0, 1, policy="dp-ucb", first_guess=4), 1, lost=None,
     ),
     "guess-and-double, batches": Case(
         batches("guess-and-double", (0, 1), (1, 1), policy="adap-ucb", first_guess=4),

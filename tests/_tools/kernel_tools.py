@@ -8,8 +8,29 @@ import numpy as np
 from numba import njit
 from scipy import stats
 
-from discreet.lab.kernels import nas
+from discreet.lab import instance
+from discreet.lab.kernels import nas, randomness
+from discreet.mechanisms.curator import Curator
 
+HARD = {
+    "equal arms": [0.5, 0.5],
+    "three equal arms": [0.3, 0.3, 0.3],
+    "sure arms": [1.0, 1.0],
+    "hopeless arms": [0.0, 0.0],
+    "a sure and a fair arm": [1.0, 0.5],
+    "a hopeless arm": [0.0, 0.3],
+    "rare rewards": [0.001, 0.002],
+    "rare failures": [0.999, 0.998, 0.2],
+    "a close race": [0.75, 0.7499, 0.6],
+}
+PRIVATE = {
+    **{f"{name}, K = {arms}": instance(name, arms).means for name in ("C1", "C2", "C4") for arms in (2, 5, 20)},
+    "equal arms": np.array([0.5, 0.5]),
+    "sure arms": np.array([1.0, 1.0, 0.999]),
+    "hopeless arms": np.array([0.0, 0.0]),
+    "rare rewards": np.array([0.001, 0.002]),
+}
+"""Instances for kernels of private policies."""
 LEVEL = 1e-6
 """P-values below this one do not happen by chance."""
 
@@ -37,6 +58,70 @@ def mutant(kernel, right, wrong):
     namespace = {**vars(sys.modules[kernel.py_func.__module__]), "compiled": njit}
     exec(source.replace(right, wrong), namespace)
     return namespace[kernel.py_func.__name__]
+
+
+class Handed:
+    """A source of noise that returns what a test has put into `values`."""
+
+    simulated = True
+
+    def __init__(self):
+        self.values = []
+
+    def draws(self, scale, count):
+        served, self.values = self.values[:count], self.values[count:]
+        assert len(served) == count
+        return np.array(served, dtype=np.int64)
+
+
+class Driven:
+    """An algorithm with a curator, whose plans a test closes."""
+
+    def __init__(self, algorithm, noise=None):
+        self.curator = Curator(algorithm.grid, algorithm.privacy, noise, taken=algorithm.taken)
+        self.algorithm = algorithm
+
+    def close(self, totals):
+        plan = self.algorithm.plan()
+        self.algorithm.learn(self.curator.release(plan, totals if plan.learns else None))
+
+
+def check_object(policy, kernel, means, seed, *constants):
+    """A reference kernel without noise pulls as the policy object does, on the same random numbers."""
+    points = marks(policy.horizon)
+    counts = kernel(means, policy.horizon, randomness.fresh_state(seed), points, *constants)
+    state, driven = randomness.fresh_state(seed), Driven(policy)
+    if policy.key == "ts":
+        arms = range(len(means))
+        policy.choose = lambda time: int(np.argmax([randomness.beta(state, *policy.posterior(arm)) for arm in arms]))
+    for time in range(1, policy.horizon + 1):
+        (arm,) = policy.plan().pulls
+        reward = int(randomness.bernoulli(state, randomness.threshold(means[arm])))
+        driven.close({arm: reward * policy.grid.width})
+        place = np.searchsorted(points, time)
+        if points[place] == time:
+            assert policy.pulls == counts[place].tolist()
+
+
+def tables(means, horizon, seeds=2):
+    """Rewards by arm and pull."""
+    for seed in range(seeds):
+        yield (np.random.default_rng(seed).random((len(means), horizon)) < np.array(means)[:, None]).astype(np.uint8)
+
+
+def outcomes(kernel, means, runs, horizon, tag, *constants):
+    """Pulls of each arm at three times of each run: a row for each run."""
+    points, means = np.array([horizon // 20, horizon // 4, horizon]), np.array(means)
+    states = (randomness.fresh_state([run, tag]) for run in range(runs))
+    return np.array([kernel(means, horizon, state, points, *constants) for state in states]).reshape(runs, -1)
+
+
+def check_counts(kernel, *constants):
+    """Counts at checkpoints add up to the time, and never fall."""
+    points = marks(10**7)
+    counts = kernel(instance("C2", 5).means, 10**7, randomness.fresh_state(5), points, *constants)
+    assert (counts.sum(axis=1) == points).all()
+    assert (np.diff(counts, axis=0) >= 0).all()
 
 
 def smallest_p(one, other):

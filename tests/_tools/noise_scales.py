@@ -6,12 +6,9 @@ import numpy as np
 from scipy import optimize
 
 import discreet
-from discreet.core.options import field_names
-from discreet.core.registry import POLICIES, RULES, find
+from tests._tools import examples
 
-OPTIONS = {"epsilon": 0.5, "alpha": 0.5, "beta": 0.1, "low": 0.0, "high": 1.0, "seed": 1}
-# A decision a pull: trees of so many leaves.
-HORIZONS = {"dp-ucb": 2000, "dp-ucb-hybrid": 2000}
+EPSILON = 0.5
 
 
 class Asked:
@@ -27,40 +24,24 @@ class Asked:
         return np.zeros(count, dtype=np.int64)
 
 
-def example(name, **options):
-    """Return a registered algorithm with ordinary options."""
-    if name == "guess-and-double":
-        chosen = {"policy": "dp-se", "epsilon": OPTIONS["epsilon"], "beta": OPTIONS["beta"], "first_guess": 2**18}
-    else:
-        chosen = {key: value for key, value in OPTIONS.items() if key in field_names(find(name), init=True)}
-    if name in POLICIES:
-        chosen["arms"] = ["A", "B"]
-        if "horizon" in field_names(find(name), init=True):
-            chosen["horizon"] = HORIZONS.get(name, 200_000)
-    return find(name).from_options({**chosen, **options})
-
-
-def private_algorithms():
-    """Return the names of all registered algorithms that promise something."""
-    return sorted(name for name in (*POLICIES, *RULES) if example(name).privacy.promised)
-
-
 def scales_of(name):
     """Return the scales that an algorithm asks for in a short life, in full rewards over epsilon."""
     noise = Asked()
-    made = example("dp-ucb", preset=name) if name == "mishra-thakurta-2015" else example(name)
-    width = made.grid.width
-    if name in RULES:
+    if name in discreet.RULES:
+        made = examples.rule(name, epsilon=EPSILON)
         discreet.Stream(made, noise).feed(np.ones(1000))
-        paid = ()
+        width, paid = made.grid.width, ()
     else:
+        row = {"preset": name} if name == "mishra-thakurta-2015" else {}
+        made = examples.policy("dp-ucb" if row else name, epsilon=EPSILON, **row)
+        width = made.grid.width
         paid = ({"A": width, "B": width}, {"A": width, "B": 0})  # equal arms for many epochs, others for a decision
     for rewards in paid:
         driver = discreet.Totals(made, noise)
         for _ in range(12):
             if plan := driver.plan():
                 driver.close({arm: count * rewards[arm] for arm, count in plan.pulls.items()})
-    return {round(scale * OPTIONS["epsilon"] / width, 5) for scale in noise.scales}
+    return {round(scale * EPSILON / width, 5) for scale in noise.scales}
 
 
 def one_sided_scales(alpha, beta):

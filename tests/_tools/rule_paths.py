@@ -4,7 +4,7 @@ import numpy as np
 from scipy import stats
 
 from discreet.lab.kernels.coins import coin_on
-from discreet.lab.simulate import one_run
+from discreet.lab.runs import one_run
 from tests._tools.kernel_tools import LEVEL
 
 PATHS = [

@@ -159,9 +159,9 @@ def test_totals_are_the_sums_of_encoded_samples_whatever_the_chunk(arm, monkeypa
 
 def test_chunks_bound_what_is_drawn_at_a_time(monkeypatch):
     asked = []
-    sample = Uniform.sample
+    sample = Uniform._sample
     monkeypatch.setattr(arms, "CHUNK", 100)
-    monkeypatch.setattr(Uniform, "sample", lambda arm, source, count: asked.append(count) or sample(arm, source, count))
+    monkeypatch.setattr(Uniform, "_sample", lambda arm, rng, count: asked.append(count) or sample(arm, rng, count))
     Uniform(0, 1).total(np.random.default_rng(0), 250, UNIT)
     assert asked == [100, 100, 50]
 
@@ -203,7 +203,9 @@ def test_an_arm_outside_the_grid_is_refused_before_any_draw(arm, grid):
     generator = np.random.default_rng(12)
     before = generator.bit_generator.state
     for refused in (lambda: arm.check(grid), lambda: arm.total(generator, 0, grid)):
-        with pytest.raises(ArgumentError, match=r"pays rewards in .*, outside the policy's range .*; widen") as caught:
+        with pytest.raises(
+            ArgumentError, match=r"pays rewards in .*, outside the algorithm's range .*; widen"
+        ) as caught:
             refused()
         for part in (str(arm), f"[{arm.low}, {arm.high}]", f"[{grid.low}, {grid.high}]"):
             assert part in str(caught.value)
@@ -485,3 +487,14 @@ def test_other_texts_are_refused_with_the_known_forms(text):
 def test_a_text_with_a_wrong_number_says_which(text, message):
     with pytest.raises(ArgumentError, match=message):
         parse(text)
+
+
+def test_two_values_are_the_smaller_the_larger_and_its_chance():
+    assert Discrete([-1, 1], [1, 3]).two_values() == (-1.0, 1.0, 0.75)
+    assert Discrete([1, 0, 1], [1, 2, 1]).two_values() == (0.0, 1.0, 0.5)
+    assert Discrete([0.5], [1]).two_values() == (0.5, 0.5, 1.0)
+    assert Discrete([5, 0, 1], [0, 1, 3]).two_values() == (0.0, 1.0, 0.75)  # a weight of 0 is never paid
+    assert Empirical([0, 2, 2, 2]).two_values() == (0.0, 2.0, 0.75)
+    assert Bernoulli(0.3).two_values() == (0.0, 1.0, 0.3)
+    assert Empirical([0, 1, 2]).two_values() is None
+    assert Uniform(0, 1).two_values() is None

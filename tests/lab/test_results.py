@@ -23,7 +23,7 @@ from discreet.lab import (
     simulate,
     simulate_all,
 )
-from discreet.lab.results import ARRAYS, NEVER, interval
+from discreet.lab.results import NEVER, interval
 
 DESCRIPTION = ["policy", "epsilon", "options", "instance", "arms", "horizon", "seed"]
 
@@ -38,7 +38,16 @@ def by_hand(pulls, on=(0.25, 0.75, 0.5), **options):
     gaps = setting.instance.gaps
     regret = np.outer(pulls @ gaps, [0.5, 1.0])
     best = np.outer(pulls[:, gaps == 0].sum(axis=1), [0.5, 1.0]).astype(np.int64)
-    return Simulation(setting, regret, best, pulls, np.full(pulls.shape, NEVER), 1.5, "object")
+    arrays = {"regret": regret, "best_pulls": best, "pulls": pulls, "dropped": np.full(pulls.shape, NEVER)}
+    return Simulation(setting, arrays, 1.5, "object")
+
+
+def rule_by_hand(**options):
+    """A simulation of a rule of known numbers."""
+    setting = Setting.of("nas", 0.5, runs=4, max_samples=100, alpha=0.1, beta=0.05, **options)
+    estimates = np.array([0.5, 0.56, np.nan, 0.45])
+    arrays = {"samples": np.array([10, 30, 100, 20]), "estimates": estimates, "reached": ~np.isnan(estimates)}
+    return Simulation(setting, arrays, 1.5, "object")
 
 
 @pytest.fixture
@@ -211,9 +220,9 @@ def test_what_is_saved_comes_back(tmp_path, arm):
     assert loaded.setting == saved.setting
     assert loaded.setting.identity == saved.setting.identity
     assert (loaded.seconds, loaded.method) == (saved.seconds, saved.method)
-    for name in ARRAYS:
-        assert getattr(loaded, name).dtype == getattr(saved, name).dtype
-        assert getattr(loaded, name).tolist() == getattr(saved, name).tolist()
+    for name, array in saved.arrays.items():
+        assert loaded.arrays[name].dtype == array.dtype
+        assert loaded.arrays[name].tolist() == array.tolist()
     assert [entry.name for entry in path.parent.iterdir()] == ["results"]
 
 
@@ -283,15 +292,15 @@ def test_a_changed_byte_is_noticed_or_changes_nothing(tmp_path):
     saved = simulate("se", [0.2, 0.8], horizon=300, runs=2, checkpoints=[100])
     saved.save(path)
     whole, noticed = path.read_bytes(), 0
-    for place in range(0, len(whole), 5):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+    for index in range(0, len(whole), 5):
+        path.write_bytes(whole[:index] + bytes([whole[index] ^ 0xFF]) + whole[index + 1 :])
         try:
             (loaded,) = Results.load(path)
         except StateError:
             noticed += 1
         else:
             assert loaded.setting == saved.setting
-            assert all((getattr(loaded, name) == getattr(saved, name)).all() for name in ARRAYS)
+            assert all((loaded.arrays[name] == array).all() for name, array in saved.arrays.items())
     assert noticed > len(whole) / 5 / 2
 
 
@@ -366,3 +375,86 @@ def test_a_notebook_shows_the_summary_and_the_curves(several):
         assert "<table" in page
         assert "dp-se" in page
         assert 'src="data:image/png;base64,' in page
+
+
+# ---------------------------------------------------------------------- rules
+
+
+def test_statistics_of_a_rule_are_what_numpy_says():
+    found, samples = rule_by_hand(), np.array([10, 30, 100, 20])
+    assert found.failed.tolist() == [False, True, False, False]  # 0.45 is just within 10 %
+    assert found.unfinished.tolist() == [False, False, True, False]
+    assert found.failure_rate == 0.25
+    row = found.summary_row()
+    assert row["mean"] == 40
+    assert [row[key] for key in ("q05", "q25", "median", "q75", "q95")] == pytest.approx(
+        np.percentile(samples, [5, 25, 50, 75, 95])
+    )
+    assert (row["low"], row["high"]) == (1.0, 100.0)  # no interval beyond what is possible
+    low, high = stats.t.interval(0.95, 3, loc=40, scale=stats.sem(samples))
+    assert low < 1
+    assert high > 100
+    assert (row["worst"], row["failures"], row["unfinished"], row["runs"]) == (100, 1, 1, 4)
+    assert (row["rule"], row["alpha"], row["beta"], row["true_mean"], row["method"]) == (
+        "nas",
+        0.1,
+        0.05,
+        0.5,
+        "object",
+    )
+    assert np.isnan(row["epsilon"])
+    assert json.loads(row["options"]) == {"max_samples": 100}
+
+
+def test_a_person_reads_one_line_about_a_rule():
+    assert str(rule_by_hand()) == (
+        "nas(alpha=0.1, beta=0.05, max_samples=100) on Bernoulli(0.5): mean at least 40 samples, "
+        "4 runs, 1 failed, 1 unfinished"
+    )
+    assert "samples (95 % interval " in str(simulate("nas", 0.5, runs=3, alpha=0.5, beta=0.1))
+    assert ", 1 run, 0 failed, 0 unfinished" in str(simulate("nas", 0.5, runs=1, alpha=0.5, beta=0.1))
+
+
+def test_tables_and_json_of_a_rule():
+    found = rule_by_hand()
+    columns = found.run_columns()
+    assert columns["run"].tolist() == [0, 1, 2, 3]
+    assert columns["failed"].tolist() == found.failed.tolist()
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert data["estimate_by_run"] == [0.5, 0.56, None, 0.45]
+    assert data["samples"]["mean"] == 40
+    assert data["options"]["max_samples"] == 100
+    assert (data["epsilon"], data["simulated"]) == (None, True)
+
+
+def test_a_rule_has_no_regret_and_a_policy_no_samples(example):
+    with pytest.raises(ArgumentError, match=r"a simulation of nas has samples, estimates, reached, not regret"):
+        _ = rule_by_hand().regret
+    with pytest.raises(
+        ArgumentError, match=r"a simulation of dp-se has regret, best_pulls, pulls, dropped, not samples"
+    ):
+        _ = example.samples
+    assert (example.outcome == example.final).all()
+    assert (rule_by_hand().outcome == rule_by_hand().samples).all()
+
+
+def test_policies_and_rules_lie_in_one_file_and_in_one_table(tmp_path, example):
+    both = Results([example, rule_by_hand()])
+    both.save(tmp_path / "both")
+    loaded = Results.load(tmp_path / "both")
+    assert repr(loaded) == repr(both)
+    assert len(loaded.runs_to_pandas()) == 8
+    assert loaded.summary()["rule"].isna().tolist() == [True, False]
+    assert len(both.to_pandas()) == 4 * 2 + 4
+    assert "<table" in both._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "law", [0.5, Discrete([-1, 1], [1, 3]), Uniform(0.2, 0.9), Empirical([0.25, 0.5, 0.5])], ids=str
+)
+def test_a_saved_rule_comes_back(tmp_path, law):
+    saved = simulate("dp-nas", law, runs=3, seed=11, epsilon=2.0, max_samples=300, alpha=0.5, beta=0.1)
+    saved.save(tmp_path / "runs")
+    loaded = Simulation.load(tmp_path / "runs")
+    assert loaded.setting == saved.setting
+    assert all(array.tobytes() == loaded.arrays[name].tobytes() for name, array in saved.arrays.items())

@@ -1,5 +1,6 @@
-"""The simulator: right pull by pull, the same however it is run, kind to bad input, and able to go on after a stop."""
+"""The simulator: right pull by pull, the same however it is run, kind to bad input, and able to choose an engine."""
 
+import multiprocessing
 import sys
 
 import numpy as np
@@ -10,54 +11,45 @@ import discreet
 from discreet import SimulatedNoise
 from discreet.core.errors import ArgumentError
 from discreet.lab import (
-    Bernoulli,
     Beta,
     Discrete,
     Empirical,
-    Instance,
     Setting,
     TruncatedNormal,
     Uniform,
+    choose_engine,
     compare,
-    fast,
     make_engine,
     play,
     simulate,
     simulate_all,
 )
 from discreet.lab import simulate as function_simulate
-from discreet.lab.engines import Serial
-from discreet.lab.results import ARRAYS, NEVER, join
-from discreet.lab.setting import default_checkpoints
-from discreet.lab.simulate import one_run, run_part, run_setting, split
-from discreet.lab.store import Store
+from discreet.lab.engines import Processes, Threads
+from discreet.lab.kernels import SlowWarning, warn_slow
+from discreet.lab.results import NEVER, join
+from discreet.lab.runs import one_run
+from discreet.lab.setting import CAP, accepts
+from discreet.lab.simulate import expected_wait, first_epoch, run_part, run_setting, split
 from tests._tools import examples
+from tests._tools.kernel_tools import Driven
 
 module = sys.modules["discreet.lab.simulate"]
 assert function_simulate is simulate  # the package's name `simulate` is the function, not the module
 LEVEL = 1e-6
+EASY = {"alpha": 0.5, "beta": 0.1}
+SIGNS = Discrete([-1, 1], [1, 3])
 
 
 def needed(name):
     """The options that a policy cannot do without, and guess-and-double's."""
     if name == "guess-and-double":
         return {"epsilon": 1.0, "first_guess": 256}
-    options = examples.policy(name, noise=SimulatedNoise(0)).options()
     wanted = {"epsilon": 1.0, "beta": 0.1} if name in ("dp-bai", "dp-bai-sharp") else {"epsilon": 1.0}
-    return {key: value for key, value in wanted.items() if key in options}
+    return {key: value for key, value in wanted.items() if accepts(name, key)}
 
 
-def same(one, other):
-    """Equal to the last digit."""
-    return all(
-        getattr(one, name).shape == getattr(other, name).shape
-        and getattr(one, name).dtype == getattr(other, name).dtype
-        and getattr(one, name).tobytes() == getattr(other, name).tobytes()
-        for name in ARRAYS
-    )
-
-
-# ---------------------------------------------------------------------- every policy, pull by pull
+# ---------------------------------------------------------------------- every algorithm
 
 
 @pytest.mark.parametrize("name", discreet.POLICIES)
@@ -72,6 +64,14 @@ def test_every_registered_policy_can_be_simulated(name):
     assert result.setting.variant in str(result)
 
 
+@pytest.mark.parametrize("name", discreet.RULES)
+def test_every_registered_rule_can_be_simulated_and_keeps_its_promise(name):
+    given = {**EASY, **({"epsilon": 1.0} if accepts(name, "epsilon") else {})}
+    result = simulate(name, 0.75 if name in examples.ONE_SIDED else SIGNS, runs=50, **given)
+    assert result.reached.all()
+    assert result.failure_rate <= 0.1
+
+
 def in_turn(pulls):
     """An epoch's arms, pull by pull: each open arm once, then again, until all have their pulls."""
     left, order = pulls, []
@@ -84,8 +84,9 @@ def in_turn(pulls):
 def slow_run(setting, number):
     """The arms of a run, pull by pull, the times at which arms left the race, and what happened at the end."""
     for_rewards, for_noise = setting.run_seed(number).spawn(2)
-    luck = np.random.default_rng(for_rewards).spawn(len(setting.instance))
-    policy = setting.make(SimulatedNoise(for_noise))
+    rngs = np.random.default_rng(for_rewards).spawn(len(setting.instance))
+    policy = setting.build()
+    driven = Driven(policy, SimulatedNoise(for_noise))
     sequence, left, end = [], {}, "finished early"
     while len(sequence) < setting.horizon and (plan := policy.plan()):
         sequence += in_turn(plan.pulls)
@@ -94,13 +95,11 @@ def slow_run(setting, number):
         if len(sequence) > setting.horizon:
             break
         rewards = setting.instance.rewards
-        policy.close(
-            {arm: rewards[arm].total(luck[arm], count, policy.grid) for arm, count in plan.pulls.items()}
-            if plan.learns
-            else None
-        )
+        grid = policy.grid
+        totals = plan.pulls if plan.learns else ()
+        driven.close({arm: rewards[arm].total(rngs[arm], plan.pulls[arm], grid) for arm in totals})
         assert policy.time == len(sequence)
-        for arm in set(policy.arms) - set(getattr(policy, "viable", policy.arms)):
+        for arm in set(policy.arms) - set(policy.viable):
             left.setdefault(arm, policy.time)
     del sequence[setting.horizon :]
     sequence += [policy.best_arm] * (setting.horizon - len(sequence))
@@ -151,22 +150,57 @@ def test_a_search_that_ends_before_it_releases_anything_goes_on_with_all_arms():
 
 
 def test_play_without_a_horizon_ends_when_the_policy_does():
-    policy = discreet.DPBestArm(["A", "B"], epsilon=1.0, beta=0.1, noise=SimulatedNoise(1))
-    run = play(policy, [0.9, 0.1], np.random.default_rng(1))
+    policy = discreet.DPBestArm(["A", "B"], epsilon=1.0, beta=0.1)
+    run = play(policy, [0.9, 0.1], np.random.default_rng(1), noise=SimulatedNoise(1))
     assert (run.best_arm, run.pulls.sum(), run.dropped) == ("A", policy.time, (NEVER, policy.time))
+
+
+def test_play_without_a_source_simulates_noise_from_the_generator():
+    first, second = (
+        play(discreet.DPUCB(["A", "B"], epsilon=1.0, horizon=300), [0.9, 0.1], np.random.default_rng(1))
+        for _ in range(2)
+    )
+    assert first.pulls.tolist() == second.pulls.tolist()
+
+
+def test_a_cap_ends_a_mean_of_zero():
+    for rule, epsilon in (("nas", None), ("dp-nas", 0.5), ("dp-exp-nas", 0.5)):
+        result = simulate(rule, "discrete(-1:1, 1:1)", runs=2, max_samples=CAP, epsilon=epsilon, alpha=0.1, beta=0.01)
+        assert result.samples.tolist() == [CAP, CAP]
+        assert result.unfinished.all()
+        assert np.isnan(result.estimates).all()
+        assert not result.failed.any()
 
 
 # ---------------------------------------------------------------------- what results do and do not depend on
 
 
 def sweep(runs=5):
-    """Kernels, epochs and general arms."""
+    """Kernels, epochs, blocks, and general arms, of policies and rules."""
     return [
         Setting.of("dp-se", "C2", horizon=200_000, runs=runs, epsilon=1.0),
         Setting.of("ucb", "C1", arms=3, horizon=5000, runs=runs),
         Setting.of("dp-ucb", [0.3, 0.7], horizon=5000, runs=runs, epsilon=1.0, relaxation=50.0),
         Setting.of("se", ["beta(2, 5)", 0.6, "uniform(0, 0.8)"], horizon=5000, runs=runs),
+        Setting.of("nas", 0.4, runs=runs, **EASY),
+        Setting.of("dp-nas", SIGNS, runs=runs, epsilon=1.0, **EASY),
+        Setting.of("dp-exp-nas", "uniform(0, 1)", runs=runs, epsilon=1.0, **EASY),
+        Setting.of("dp-nas", "beta(2, 2)", runs=runs, epsilon=1.0, **EASY),
     ]
+
+
+METHODS = ["object", "kernel", "kernel", "object", "kernel", "kernel", "blocks", "object"]
+EACH = pytest.mark.parametrize("index", range(len(METHODS)))
+
+
+def same(one, other):
+    """Equal to the last digit."""
+    return one.arrays.keys() == other.arrays.keys() and all(
+        array.dtype == other.arrays[name].dtype
+        and array.shape == other.arrays[name].shape
+        and array.tobytes() == other.arrays[name].tobytes()
+        for name, array in one.arrays.items()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -181,38 +215,40 @@ def check_same(results, expected):
         assert one.method == other.method
 
 
-@pytest.mark.parametrize(("name", "workers"), [("serial", 1), ("threads", 1), ("threads", 2), ("threads", 3)])
-def test_results_do_not_depend_on_threads(name, workers, expected):
+@pytest.mark.parametrize(("name", "workers"), [("serial", 1), ("threads", 1), ("threads", 3), ("processes", 2)])
+def test_results_do_not_depend_on_the_engine(name, workers, expected):
+    assert [one.method for one in expected] == METHODS
     check_same(simulate_all(sweep(), make_engine(name, workers)), expected)
 
 
-@pytest.mark.parametrize("name", ["processes", "dask", "ray"])
-def test_results_do_not_depend_on_processes_or_clusters(name, expected):
+@pytest.mark.system
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_results_do_not_depend_on_clusters(name, expected):
     check_same(simulate_all(sweep(), make_engine(name, workers=2)), expected)
 
 
 def test_results_do_not_depend_on_the_order_or_on_the_other_settings(expected):
     check_same(simulate_all(sweep()[::-1]), expected[::-1])
-    check_same(simulate_all(sweep()[1:2]), expected[1:2])
+    check_same(simulate_all(sweep()[1:2], "auto"), expected[1:2])
     check_same(simulate_all([sweep()[0], sweep()[0]]), [expected[0]] * 2)
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_the_first_runs_of_a_longer_simulation_are_those_of_a_short_one(place, expected):
-    longer = run_setting(sweep(runs=7)[place])
-    for name in ARRAYS:
-        assert (getattr(longer, name)[:5] == getattr(expected[place], name)).all()
+@EACH
+def test_the_first_runs_of_a_longer_simulation_are_those_of_a_short_one(index, expected):
+    longer = run_setting(sweep(runs=7)[index])
+    for name, array in expected[index].arrays.items():
+        assert longer.arrays[name][:5].tobytes() == array.tobytes()
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_results_do_not_depend_on_the_other_checkpoints(place, expected):
-    setting = sweep()[place]
+@pytest.mark.parametrize("index", range(4))
+def test_results_do_not_depend_on_the_other_checkpoints(index, expected):
+    setting = sweep()[index]
     few = setting.with_(checkpoints=setting.checkpoints[50::7] + setting.checkpoints[-1:])
     columns = [setting.checkpoints.index(moment) for moment in few.checkpoints]
     result = run_setting(few)
-    assert result.regret.tobytes() == expected[place].regret[:, columns].tobytes()
-    assert (result.best_pulls == expected[place].best_pulls[:, columns]).all()
-    assert (result.pulls == expected[place].pulls).all()
+    assert result.regret.tobytes() == expected[index].regret[:, columns].tobytes()
+    assert (result.best_pulls == expected[index].best_pulls[:, columns]).all()
+    assert (result.pulls == expected[index].pulls).all()
 
 
 def test_the_last_digit_of_regret_does_not_depend_on_the_other_checkpoints():
@@ -223,70 +259,40 @@ def test_the_last_digit_of_regret_does_not_depend_on_the_other_checkpoints():
         assert part.regret[0].tolist() == [whole.regret[0, moment - 1], whole.regret[0, -1]]
 
 
-def test_a_name_or_a_list_of_means_is_the_same_instance():
-    named = simulate("dp-se", "C2", horizon=100_000, runs=2, epsilon=1.0)
-    spelt = simulate("dp-se", [0.75, 0.625, 0.5, 0.375, 0.25], horizon=100_000, runs=2, epsilon=1.0)
-    own = Instance("mine", tuple(map(Bernoulli, [0.75, 0.625, 0.5, 0.375, 0.25])))
-    assert same(named, spelt)
-    assert same(named, simulate("dp-se", own, horizon=100_000, runs=2, epsilon=1.0))
-
-
-@pytest.mark.parametrize("epsilon", [1, np.float64(1), np.int64(1), np.float32(1)])
-def test_a_number_is_the_same_option_however_it_is_written(epsilon):
-    setting = Setting.of("dp-se", "C2", horizon=100_000, epsilon=1.0)
-    other = Setting.of("dp-se", "C2", horizon=np.float64(1e5), epsilon=epsilon)
-    assert other == setting
-    assert other.identity == setting.identity
-
-
-CHANGES = {  # and whether the random numbers themselves are others, and not only what is made of them
-    "seed": ({"seed": 2}, True),
-    "horizon": ({"horizon": 20_001}, True),
-    "instance": ({"instance": [0.3, 0.700001]}, True),
-    "epsilon": ({"epsilon": 1.01}, False),
-    "policy": ({"policy": "dp-bai"}, False),
-    "option": ({"beta": 0.2}, False),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_run_by_run_policies_meet_the_same_random_numbers_in_the_same_world(change):
-    given = {"policy": "dp-se", "instance": [0.3, 0.7], "horizon": 20_000, "seed": 1, "epsilon": 1.0, "beta": 0.1}
-
-    settings = [Setting.of(**given), Setting.of(**{**given, **CHANGES[change][0]})]
-    before, after = ([tuple(one.run_seed(n).generate_state(4).tolist()) for n in range(3)] for one in settings)
-    assert len(set(before)) == len(set(after)) == 3
-    assert (set(before) & set(after) == set()) if CHANGES[change][1] else before == after
-    assert len({one.store_key for one in settings}) == 2
-
-
-def rewards_of(policy, seed):
+def rewards_of(policy, noise=None):
     """All rewards of each arm, in a run of a step-wise policy on arms that pay anything between 0 and 1."""
-    paid, close = {arm: [] for arm in policy.arms}, policy.close
+    paid = {arm: [] for arm in policy.arms}
 
-    def watched(totals):
-        for arm, total in totals.items():
-            paid[arm].append(total)
-        return close(totals)
+    class Watched(Uniform):
+        def _total(self, rng, grid, count):
+            total = super(Uniform, self)._total(rng, grid, count)
+            paid[self.arm].append(total)
+            return total
 
-    policy.close = watched
-    play(policy, ["uniform(0, 1)", "uniform(0, 0.9)", "beta(2, 5)"], np.random.default_rng(seed), 300)
+    arms = []
+    for arm, high in enumerate((1, 0.9, 0.5)):
+        arms.append(type(f"Watched{arm}", (Watched,), {"arm": arm})(0, high))
+    play(policy, arms, np.random.default_rng(1), 300, noise=noise)
     return paid
 
 
 def test_an_arm_pays_the_same_whoever_plays_and_whatever_the_noise():
-    ours = rewards_of(discreet.UCB(range(3), horizon=300), 1)
-    theirs = rewards_of(discreet.DPUCB(range(3), epsilon=50.0, horizon=300, noise=SimulatedNoise(1)), 1)
+    ours = rewards_of(discreet.UCB(range(3), horizon=300))
+    theirs = rewards_of(discreet.DPUCB(range(3), epsilon=50.0, horizon=300), SimulatedNoise(1))
     assert [len(ours[arm]) for arm in range(3)] != [len(theirs[arm]) for arm in range(3)]
     for arm in range(3):
         shared = min(len(ours[arm]), len(theirs[arm]))
+        assert shared > 5
         assert ours[arm][:shared] == theirs[arm][:shared]
-    assert ours[0][:5] != rewards_of(discreet.UCB(range(3), horizon=300), 2)[0][:5]
 
 
 def test_other_seeds_give_other_runs_and_all_runs_differ():
     first, second = (simulate("ucb", "C2", horizon=3000, runs=20, seed=seed) for seed in (1, 2))
     assert len({tuple(pulls) for pulls in np.concatenate([first.pulls, second.pulls]).tolist()}) == 40
+
+
+def test_all_runs_of_a_rule_differ():
+    assert len(set(simulate("dp-nas", 0.3, runs=50, epsilon=1.0, **EASY).estimates.tolist())) == 50
 
 
 @pytest.mark.parametrize("runs", [1, 2, 7, 30])
@@ -299,18 +305,18 @@ def test_pieces_cover_all_runs_once_in_order(runs, pieces):
     assert len(parts) == min(pieces, runs)
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_parts_join_to_the_whole(place, expected):
-    setting = sweep()[place]
-    for pieces in (2, 3, 5):
-        assert same(join([run_part(part) for part in split(setting, pieces)], setting), expected[place])
+@EACH
+def test_parts_join_to_the_whole(index, expected):
+    setting = sweep()[index]
+    for pieces in (2, 5):
+        assert same(join([run_part(part) for part in split(setting, pieces)], setting), expected[index])
 
 
 def test_progress_adds_up_to_all_runs():
     told = []
-    simulate_all(sweep(), make_engine("threads", 2), on_progress=told.append)
-    assert sum(told) == 20
-    assert len(told) > 4  # few settings are split, so that there is something to tell
+    simulate_all(sweep()[:6], make_engine("threads", 2), on_progress=told.append)
+    assert sum(told) == 30
+    assert len(told) > 6  # few settings are split, so that there is something to tell
 
 
 def test_compare_gives_each_policy_the_options_it_has():
@@ -326,12 +332,20 @@ def test_compare_gives_each_policy_the_options_it_has():
     assert same(league[1], simulate("se", [0.2, 0.8], horizon=2000, runs=2, checkpoints=[10]))
 
 
-def test_default_checkpoints_are_sorted_and_end_at_the_horizon():
-    for horizon in (1, 2, 3, 99, 100, 101, 12_345, 5 * 10**7):
-        moments = default_checkpoints(horizon)
-        assert list(moments) == sorted(set(moments))
-        assert (moments[0], moments[-1]) == (1, horizon)
-        assert len(moments) <= 200
+def test_compare_takes_rules_too():
+    found = compare(["dp-nas", "nas"], "uniform(0, 1)", runs=3, epsilon=1.0, **EASY)
+    assert [one.setting.algorithm for one in found] == ["dp-nas", "nas"]
+    assert same(found[1], simulate("nas", "uniform(0, 1)", runs=3, **EASY))
+
+
+def test_compare_refuses_unknown_policies_and_options_that_nobody_has(monkeypatch):
+    monkeypatch.setattr(module, "run_part", lambda part: pytest.fail("simulated"))
+    with pytest.raises(ArgumentError, match=r"algorithm must be one of .*, got 'dp-sex'"):
+        compare(["se", "dp-sex"], horizon=1000, epsilon=1.0)
+    with pytest.raises(ArgumentError, match=r"none of se, ucb has an option 'epslion', got epslion=1.0"):
+        compare(["se", "ucb"], horizon=1000, epslion=1.0)
+    with pytest.raises(ArgumentError, match=r"engine must be 'serial' or .*, got 'spark'"):
+        simulate("nas", 0.3, engine="spark", **EASY)
 
 
 # ---------------------------------------------------------------------- kernels
@@ -364,24 +378,6 @@ def test_kernels_are_taken_only_for_what_they_simulate(monkeypatch, name, on, op
     assert result.pulls.sum(axis=1).tolist() == [300, 300]
 
 
-def test_without_numba_the_object_runs_and_one_warning_says_how_to_get_it(monkeypatch):
-    import discreet.lab.kernels
-
-    for loaded in [key for key in sys.modules if key.startswith("discreet.lab.kernels")]:
-        monkeypatch.delitem(sys.modules, loaded)
-    monkeypatch.delattr(discreet.lab, "kernels")
-    monkeypatch.setitem(sys.modules, "numba", None)
-    fast.hint.cache_clear()
-    simulate("dp-se", [0.2, 0.8], horizon=300, runs=2, epsilon=1.0)  # what has no kernel has nothing to say
-    with pytest.warns(fast.SlowWarning, match=r"numba is not installed.*pip install 'discreet\[lab\]'") as caught:
-        found = simulate("ucb", [0.2, 0.8], horizon=300, runs=2)
-    assert len(caught) == 1
-    simulate("dp-ucb", [0.2, 0.8], horizon=300, runs=2, epsilon=1.0)  # a second warning would be an error
-    fast.hint.cache_clear()
-    assert found.method == "object"
-    assert found.pulls[1].tolist() == one_run(found.setting, 1).pulls.tolist()
-
-
 def p_values(one, other):
     """Of Kolmogorov and Smirnov's test, for the first arm's pulls at each checkpoint."""
     return [stats.ks_2samp(a, b, method="asymp").pvalue for a, b in zip(one.T, other.T, strict=True)]
@@ -405,16 +401,77 @@ def test_kernel_and_object_have_the_same_law_and_an_error_would_show(name, optio
         assert bool(min(p_values(slow, pulls)) > LEVEL) is right
 
 
+class OwnNAS(discreet.NAS):
+    """A user's own variant."""
+
+    key = "own-nas"
+
+
+@pytest.mark.parametrize(
+    ("rule", "law", "options", "method"),
+    [
+        ("nas", 0.5, {}, "kernel"),
+        ("nas", 1.0, {}, "kernel"),
+        ("ebstop", "discrete(0.25:1, 0.75:1)", {"low": 0, "high": 1}, "kernel"),
+        ("dp-nas", Empirical([0, 1, 1]), {"epsilon": 2.0}, "kernel"),
+        ("dp-nas", Discrete([3, 4, 4], [1, 1, 1]), {"epsilon": 2.0, "low": 2, "high": 5}, "kernel"),
+        ("nas", 0.5, {"radius": 1}, "kernel"),
+        ("dp-exp-nas", 0.5, {"epsilon": 2.0}, "blocks"),
+        ("dp-exp-nas", Beta(4, 2), {"epsilon": 2.0}, "blocks"),
+        ("dp-nas-one-sided", 0.5, {"epsilon": 2.0}, "kernel"),
+        ("dp-nas-one-sided", Beta(4, 2), {"epsilon": 2.0}, "blocks"),
+        ("nas", Discrete([0, 0.5, 1], [1, 1, 1]), {}, "object"),
+        ("dp-nas", Uniform(0.5, 1), {"epsilon": 2.0, "low": 0}, "object"),
+        ("ebgstop", Uniform(0.5, 1), {}, "object"),
+        ("own-nas", 0.5, {}, "object"),
+        ("nas", 0.5, {"max_samples": 2**45}, "object"),  # past the kernel's 64 bits
+        ("nas", Discrete([2e9, 2e9 + 1], [1, 1]), {}, "object"),
+    ],
+)
+def test_kernels_of_rules_are_taken_only_for_what_they_simulate(monkeypatch, rule, law, options, method):
+    monkeypatch.setitem(discreet.RULES, "own-nas", OwnNAS)
+    if "low" in options:
+        options = {"high": 1, **options}
+    result = simulate(rule, law, runs=2, **EASY, **options)
+    assert result.method == method
+    assert result.reached.all()
+    assert result.estimates == pytest.approx(result.setting.distribution.mean, rel=0.5)
+
+
+@pytest.fixture
+def no_numba(monkeypatch):
+    import discreet.lab.kernels
+
+    for loaded in [key for key in sys.modules if key.startswith("discreet.lab.kernels.")]:
+        monkeypatch.delitem(sys.modules, loaded)
+        monkeypatch.delattr(discreet.lab.kernels, loaded.rpartition(".")[2])
+    monkeypatch.setitem(sys.modules, "numba", None)
+    warn_slow.cache_clear()
+    yield
+    warn_slow.cache_clear()
+
+
+def test_without_numba_objects_run_and_one_warning_says_how_to_get_it(no_numba):
+    simulate("dp-se", [0.2, 0.8], horizon=300, runs=2, epsilon=1.0)  # what has no kernel has nothing to say
+    simulate("dp-exp-nas", 0.5, runs=2, epsilon=1.0, **EASY)
+    with pytest.warns(SlowWarning, match=r"numba is not installed.*pip install 'discreet\[lab\]'") as caught:
+        found = simulate("ucb", [0.2, 0.8], horizon=300, runs=2)
+    assert len(caught) == 1
+    rule = simulate("nas", 0.5, runs=2, **EASY)  # a second warning would be an error
+    assert found.method == rule.method == "object"
+    assert found.pulls[1].tolist() == one_run(found.setting, 1).pulls.tolist()
+
+
 # ---------------------------------------------------------------------- general arms
 
 COLUMN = [0.0, 0.1, 0.1, 0.5, 0.9, 1.0, 0.7]
 
 
-def truncated(generator, centre, sd, low, high, count):
+def truncated(rng, centre, sd, low, high, count):
     """Normal numbers, thrown away until they lie in the range."""
     kept = np.empty(0)
     while kept.size < count:
-        drawn = generator.normal(centre, sd, size=2 * count)
+        drawn = rng.normal(centre, sd, size=2 * count)
         kept = np.concatenate([kept, drawn[(drawn >= low) & (drawn <= high)]])
     return kept[:count]
 
@@ -442,20 +499,21 @@ def stretched(low, high):
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-5.0, 5.0)])
 def test_general_arms_pay_what_they_should_and_an_error_would_show(low, high):
     arms, draws = stretched(low, high)
-    runs, given = 100, {"horizon": 2500, "beta": 0.5, "low": low, "high": high}
+    runs, given = 60, {"horizon": 2500, "beta": 0.5, "low": low, "high": high}
     expected = np.empty((runs, 5), np.int64)
     for number in range(runs):
-        policy, generator = discreet.SuccessiveElimination(range(5), **given), np.random.default_rng([7, number])
-        rewards = [draw(generator, 2500).tolist() for draw in draws]
+        policy, rng = discreet.SuccessiveElimination(range(5), **given), np.random.default_rng([7, number])
+        rewards = [draw(rng, 2500).tolist() for draw in draws]
+        driven = Driven(policy)
         while plan := policy.plan():
             past = policy.pulls
             totals = {
                 arm: sum(map(policy.grid.encode, rewards[arm][past[arm] : past[arm] + count]))
                 for arm, count in plan.pulls.items()
             }
-            policy.close(totals if plan.learns else None)
-        expected[number] = list(policy.pulls.values())
-    assert len(np.unique(expected[:, 0])) > 50  # so there is a law to compare
+            driven.close(totals)
+        expected[number] = policy.pulls
+    assert len(np.unique(expected[:, 0])) > 25  # so there is a law to compare
     result = simulate("se", arms, runs=runs, **given)
     assert min(p_values(result.pulls, expected)) > LEVEL
     worse = Beta(1, 5, low, high)
@@ -467,176 +525,47 @@ def test_regret_of_general_arms_is_in_the_units_of_the_rewards():
     assert result.final == pytest.approx(3.0 * result.pulls[:, 0])
 
 
-# ---------------------------------------------------------------------- bad input
-
-GOOD = {"policy": "dp-se", "instance": "C2", "horizon": 1000, "epsilon": 1.0}
+# ---------------------------------------------------------------------- choosing an engine
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"policy": "dp-sex"}, r"policy must be one of adap-klucb, .*, ucb, got 'dp-sex'"),
-        ({"policy": ["dp-se", "se"]}, r"policy must be one of adap-klucb, .*, got \['dp-se', 'se'\]"),
-        ({"epsilon": None}, r"epsilon must be a number, got None"),
-        ({"epsilon": 0}, r"epsilon must be a number above 0, got 0"),
-        ({"epsilno": 1}, r"dp-se has no option 'epsilno'; its options are arms, epsilon, "),
-        ({"horizon": 4}, r"horizon must allow one pull of each of the 5 arms, got 4"),
-        ({"horizon": 10.5}, r"horizon must be a whole number, got 10.5"),
-        ({"runs": 0}, r"runs must be at least 1, got 0"),
-        ({"seed": -1}, r"seed must be at least 0, got -1"),
-        ({"checkpoints": [5, 1001]}, r"checkpoints must not lie past the horizon 1000, got 1001"),
-        ({"checkpoints": [0]}, r"a checkpoint must be at least 1, got 0"),
-        ({"noise": SimulatedNoise(1)}, r"noise is not an option of the policy here: the simulator sets it"),
-        ({"instance": "C5"}, r"instance must be C1, C2, C3, C4, R1, R2, R3 or a list of arms, got 'C5'"),
-        ({"instance": 0.5}, r"instance must be C1, C2, C3, C4, R1, R2, R3 or a list of arms, got 0.5"),
-        ({"instance": [0.5]}, r"an instance needs at least two arms, got 1"),
-        ({"arms": 1}, r"arms must be at least 2, got 1"),
-        ({"instance": [0.5, 1.5]}, r"mean must lie in \[0, 1\], since a Bernoulli arm pays 0 or 1, got 1.5"),
-        ({"instance": [0.5, "gamma(2)"]}, r"the arm 'gamma\(2\)' is of no known form; known are"),
-        (
-            {"instance": [0.5, Uniform(0, 2)]},
-            r"the arm Uniform\(0, 2\) pays rewards in \[0.0, 2.0\], outside the policy's range \[0.0, 1.0\]; "
-            r"widen the policy's low/high, or rescale the arm",
-        ),
-    ],
-)
-def test_bad_input_is_refused_before_anything_is_simulated(monkeypatch, changes, message):
-    monkeypatch.setattr(module, "run_part", lambda part: pytest.fail("simulated"))
-    given = {**GOOD, **changes}
-    with pytest.raises(ArgumentError, match=message):
-        simulate(**given)
-    policy, on = given.pop("policy"), given.pop("instance")
-    with pytest.raises(ArgumentError, match=message):
-        Setting.of(policy, on, **given)
+def steps(horizon, runs=1):
+    """A policy without a kernel that decides after every round of all arms."""
+    return Setting.of("se", [0.5, 0.6], horizon=horizon, runs=runs)
 
 
-def test_a_missing_option_is_named():
-    with pytest.raises(ArgumentError, match="dp-se needs the option 'epsilon'; its options are"):
-        simulate("dp-se", "C2", horizon=1000)
+def test_threads_are_chosen_but_for_many_small_steps(monkeypatch):
+    monkeypatch.setattr(module, "_may_start_processes", lambda: True)
+    quick = [Setting.of("ucb", "C2", runs=10**6), Setting.of("dp-se", "C2", runs=10**6, epsilon=1.0)]
+    assert isinstance(choose_engine(quick), Threads)
+    assert isinstance(choose_engine([*quick, steps(10_000, 20)]), Threads)
+    assert isinstance(choose_engine([*quick, steps(10_000, 20), steps(2000)]), Processes)
+    assert isinstance(choose_engine([Setting.of("dp-nas", 0.5, epsilon=1.0, **EASY)]), Threads)
+    general = Setting.of("dp-nas", "uniform(0, 1)", runs=1000, epsilon=1.0, **EASY)
+    assert isinstance(choose_engine([general]), Processes)
+    assert choose_engine([general], workers=3).workers == 3
+    assert isinstance(choose_engine([general], "threads"), Threads)
+    assert isinstance(choose_engine(quick, None), Threads)
 
 
-def test_compare_refuses_unknown_policies_and_options_that_nobody_has(monkeypatch):
-    monkeypatch.setattr(module, "run_part", lambda part: pytest.fail("simulated"))
-    with pytest.raises(ArgumentError, match=r"policy must be one of .*, got 'dp-sex'"):
-        compare(["se", "dp-sex"], horizon=1000, epsilon=1.0)
-    with pytest.raises(ArgumentError, match=r"none of se, ucb has an option 'epslion', got epslion=1.0"):
-        compare(["se", "ucb"], horizon=1000, epslion=1.0)
+def test_a_script_that_cannot_be_imported_gets_threads(monkeypatch, tmp_path):
+    script, main = tmp_path / "study.py", sys.modules["__main__"]
+    monkeypatch.setattr(main, "__file__", str(script), raising=False)
+    many = [steps(10**6)]
+    script.write_text("import discreet.lab\ndiscreet.lab.simulate('se')\n")
+    assert isinstance(choose_engine(many), Threads)
+    script.write_text("def main(): ...\nif __name__ == '__main__':\n    main()\n")
+    assert isinstance(choose_engine(many), Processes)
+    monkeypatch.delattr(main, "__file__")  # a prompt
+    assert isinstance(choose_engine(many), Processes)
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: "somebody")
+    assert isinstance(choose_engine(many), Threads)
 
 
-# ---------------------------------------------------------------------- the store
-
-
-@pytest.fixture
-def calls(monkeypatch):
-    """The settings and runs that are simulated, in order."""
-    made = []
-
-    def counted(part):
-        made.append(part)
-        return run_part(part)
-
-    monkeypatch.setattr(module, "run_part", counted)
-    return made
-
-
-def simulated(calls):
-    return [setting for setting, numbers in calls for _ in numbers]
-
-
-def test_only_what_is_missing_is_simulated(tmp_path, calls, expected):
-    settings, store = sweep(), Store(tmp_path / "new" / "folder")
-    check_same(simulate_all(settings[1:3], store=store), expected[1:3])
-    assert simulated(calls) == [settings[1]] * 5 + [settings[2]] * 5
-    calls.clear()
-    told = []
-    check_same(simulate_all(settings, store=store, on_progress=told.append), expected)
-    assert simulated(calls) == [settings[0]] * 5 + [settings[3]] * 5
-    assert sum(told) == 20
-    calls.clear()
-    check_same(simulate_all(settings, store=store), expected)
-    assert not calls
-    assert sorted(path.suffix for path in store.folder.iterdir()) == [".npz"] * 4  # nothing temporary is left
-
-
-def test_no_engine_is_started_when_nothing_is_missing(tmp_path):
-    class Unwanted(Serial):
-        def __enter__(self):
-            pytest.fail("started")
-
-    setting = Setting.of("se", "C2", horizon=500, runs=2)
-    first = simulate_all([setting], store=Store(tmp_path))
-    check_same(simulate_all([setting], Unwanted(), store=Store(tmp_path)), first)
-    assert len(simulate_all([], Unwanted())) == 0
-
-
-@pytest.mark.parametrize("damage", ["cut", "empty", "changed", "text"])
-def test_a_damaged_file_is_simulated_again_and_replaced(tmp_path, calls, damage):
-    setting, store = Setting.of("se", "C2", horizon=500, runs=2), Store(tmp_path)
-    first = simulate_all([setting], store=store)
-    path = store.path(setting)
-    whole = path.read_bytes()
-    middle = len(whole) // 3
-    path.write_bytes(
-        {
-            "cut": whole[:-40],
-            "empty": b"",
-            "changed": whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :],
-            "text": b"not a results file",
-        }[damage]
-    )
-    assert store.get(setting) is None
-    calls.clear()
-    check_same(simulate_all([setting], store=store), first)
-    assert simulated(calls) == [setting] * 2
-    check_same([store.get(setting)], first)
-
-
-def test_other_settings_have_other_files(tmp_path, monkeypatch):
-    store, setting = Store(tmp_path), Setting.of("se", [0.2, 0.8], horizon=500, runs=2)
-    own_name = Instance("mine", setting.instance.rewards)
-    others = [
-        setting.with_(seed=1),
-        setting.with_(runs=3),
-        setting.with_(checkpoints=(500,)),
-        setting.with_(instance=own_name),
-        Setting.of("se", [0.2, 0.8], horizon=501, runs=2),
-        Setting.of("se", [0.2, 0.8], horizon=500, runs=2, beta=0.1),
-        Setting.of("se", [0.2, 0.81], horizon=500, runs=2),
-        Setting.of("ucb", [0.2, 0.8], horizon=500, runs=2),
-    ]
-    paths = {store.path(one) for one in [setting, *others]}
-    monkeypatch.setattr("discreet._version.__version__", "99.0")
-    paths.add(store.path(setting))
-    assert len(paths) == len(others) + 2
-    assert store.get(setting) is None
-
-
-class Interrupted(Serial):
-    """Someone presses Ctrl-C after some results."""
-
-    def __init__(self, after):
-        self.after = after
-
-    def run(self, work, tasks):
-        for index, result in super().run(work, tasks):
-            if index == self.after:
-                raise KeyboardInterrupt
-            yield index, result
-
-
-@pytest.mark.parametrize("after", [0, 1, 3])
-def test_an_interrupt_loses_nothing_that_was_finished(tmp_path, calls, expected, after):
-    settings, store = sweep(), Store(tmp_path)  # four settings in this thread: a task is a whole setting
-    with pytest.raises(KeyboardInterrupt):
-        simulate_all(settings, Interrupted(after), store=store)
-    assert [store.get(setting) is not None for setting in settings] == [place < after for place in range(4)]
-    calls.clear()
-    check_same(simulate_all(settings, store=store), expected)
-    assert simulated(calls) == [setting for setting in settings[after:] for _ in range(5)]
-
-
-def test_a_setting_of_which_some_runs_are_missing_is_not_stored(tmp_path):
-    setting, store = Setting.of("se", "C2", horizon=500, runs=8), Store(tmp_path)
-    with pytest.raises(KeyboardInterrupt):
-        simulate_all([setting], Interrupted(3), store=store)  # alone, so in four pieces
-    assert store.get(setting) is None
+def test_the_wait_is_that_of_policies_that_decide_after_every_pull():
+    kernel, rounds = Setting.of("ucb", "C2"), steps(10**6)
+    assert expected_wait([kernel, rounds], 2) == (0.0, [])  # rounds may end early
+    slow = Setting.of("ucb", ["uniform(0, 1)", 0.5], horizon=10**6, runs=3)
+    seconds, names = expected_wait([kernel, slow], 1)
+    assert names == ["ucb"]
+    assert seconds > 0
+    assert [first_epoch(one) for one in (slow, rounds)] == [1, 2]

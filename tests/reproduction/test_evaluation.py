@@ -102,7 +102,7 @@ def test_lines_are_the_results(extended, pictures):
 
 def test_axes_are_named_and_lines_can_be_told_apart(pictures):
     for picture in pictures.values():
-        assert picture.caption
+        assert picture.title
         for panel in picture.panels:
             assert panel.x_label
             assert panel.y_label

@@ -69,6 +69,9 @@ def test_the_whole_report_has_every_picture_and_table(everything, tmp_path, monk
     monkeypatch.setattr(reproduce, "write_picture", lambda picture, folder: picture.name.encode())
     made = write_report(everything, tmp_path, 1.0, Serial(), lambda *step: None)
     html = made.page.read_text()
+    captions = re.findall(r"<figcaption>(.*?)<span>", html)
+    assert len(captions) == len(every_picture(everything))
+    assert min(map(len, captions)) > 50
     for picture in every_picture(everything):
         assert f'id="{picture.name}"' in html
     assert {path.stem for path in (tmp_path / "data").glob("*.csv")} == set(report.TABLES)

@@ -25,6 +25,13 @@ def promise(page):
     return lambda study, **figures: page("Statistical studies", study=study, **figures)
 
 
+def uniform_samples(mean, seed):
+    """Endless samples of a uniform distribution of width 1."""
+    rng = np.random.default_rng([seed, 1])
+    while True:
+        yield rng.random(2**16) + (mean - 0.5)
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 @pytest.mark.parametrize(("alpha", "mean"), [(0.1, 0.3), (0.1, -0.1), (0.5, 0.02)])
 @pytest.mark.parametrize("distribution", ["two-point", "uniform"])
@@ -36,9 +43,7 @@ def test_dp_exponential_nas_keeps_its_promise_at_a_small_beta(distribution, alph
         if distribution == "two-point":
             result = run_on_coins(rule, mean, run)
         else:
-            rng = np.random.default_rng([run, 1])
-            stream = iter(lambda rng=rng: rng.random(2**16) + (mean - 0.5), None)
-            result = rule.run(stream, noise=SimulatedNoise([run, 2]))
+            result = rule.run(uniform_samples(mean, run), noise=SimulatedNoise([run, 2]))
         unfinished += result.estimate is None
         samples.append(result.samples)
         broken += result.estimate is not None and abs(result.estimate - mean) > alpha * abs(mean)

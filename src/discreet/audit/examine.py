@@ -25,7 +25,7 @@ Tick = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Finding:
-    """What one pair of neighbouring inputs has proved.
+    """The bound that one pair of neighbouring inputs has proved.
 
     Args:
         pair: The pair's name.

@@ -12,7 +12,7 @@ from discreet.core.grid import Grid
 
 @dataclass(frozen=True)
 class Rewards:
-    """What each arm pays at each of its pulls, in grid steps: always the same, but for one pull of one arm.
+    """The rewards of each arm at each of its pulls, in grid steps: always the same, but for one pull of one arm.
 
     A stopping rule's stream is an input with one arm.
 

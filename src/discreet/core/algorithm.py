@@ -16,6 +16,8 @@ from discreet.core.privacy import NOT_PRIVATE, Privacy, Unit
 from discreet.core.releases import Kind, Release
 from discreet.core.statistics import Statistic
 
+_TESTS = Kind.TESTS  # looked up once: it takes longer than a comparison
+
 
 @dataclass(kw_only=True)
 class Algorithm(ABC):
@@ -90,7 +92,7 @@ class Algorithm(ABC):
             raise StateError(f"the releases are not those that epoch {plan.epoch} of this {self.key} plans")
         self._planned = None
         self._ledger.close_epoch(releases)
-        if not releases or releases[-1].kind != Kind.TESTS:  # tests that have not halted leave the epoch open
+        if not releases or releases[-1].kind != _TESTS:  # tests that have not halted leave the epoch open
             self.epoch += 1
         self._learn(plan, releases)
 
@@ -120,7 +122,7 @@ class Algorithm(ABC):
 
     @property
     def privacy(self) -> Privacy:
-        """What it promises, to whom, and why."""
+        """The promise: its epsilon, whom it protects, and why it holds."""
         return NOT_PRIVATE if self.reason is None else Privacy(self.epsilon, self.unit, self.reason)  # type: ignore[attr-defined]
 
     @property
@@ -208,8 +210,8 @@ def _fits(plan: Plan, releases: Sequence[Release]) -> bool:
         return False
     query = plan.query
     if isinstance(query, TotalsQuery):
-        return len(releases) == (len(plan.pulls) - len(query.held)) * len(plan.statistic.parts)
+        return len(releases) == (len(plan.pulls) - len(query.held)) * len(query.epsilons)
     tests = releases[0]
-    if tests.kind == Kind.TESTS:
+    if tests.kind == _TESTS:
         return len(releases) == 1 + tests.above * len(plan.pulls)
     return len(releases) == len(plan.pulls)

@@ -81,7 +81,7 @@ class Driver(Secret):
 
     @property
     def privacy(self) -> Privacy:
-        """What is promised, to whom, and why."""
+        """The promise: its epsilon, whom it protects, and why it holds."""
         return replace(self._algorithm.privacy, simulated=self.simulated)
 
     @property

@@ -14,7 +14,14 @@ from typing import Any, overload
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.errors import ArgumentError, FinishedError, StateError, TicketError, WaitingError
+from discreet.core.errors import (
+    ArgumentError,
+    DiscreetError,
+    FinishedError,
+    StateError,
+    TicketError,
+    WaitingError,
+)
 from discreet.core.ledger import Ledger
 from discreet.core.noise import Noise
 from discreet.core.plans import Arm
@@ -249,7 +256,7 @@ class Bandit(Driver):
                 told.append(self._count(number, steps))
         except BaseException:
             for (number, steps), outcome in zip(pairs, told, strict=False):
-                if outcome is Told.COUNTED and number >= self._first:
+                if outcome is Told.COUNTED and number >= self._first and self._refusal is None:
                     self._change(number - self._first, steps, _OPEN)
             raise
         return told
@@ -285,8 +292,8 @@ class Bandit(Driver):
             with self._commit():
                 self._change(place, steps, _TOLD)
                 self._close(plan, dict(zip(self._names, self._sums, strict=True)))
-        except BaseException:
-            if self._plan is plan and self._status[place] == _TOLD:  # without a file nobody has put it back
+        except DiscreetError:
+            if self._file is None:  # nobody else has put it back
                 self._change(place, steps, _OPEN)
             raise
 

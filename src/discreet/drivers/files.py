@@ -158,6 +158,7 @@ class StateFile:
         try:
             self.commit(head, closes)
         except BaseException:
+            self.drop_room()
             self.path.unlink(missing_ok=True)
             self._ledger.unlink(missing_ok=True)
             raise

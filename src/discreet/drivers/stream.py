@@ -20,7 +20,7 @@ from discreet.drivers._base import Driver
 
 @dataclass(frozen=True)
 class StoppingResult:
-    """What a stopping rule says: an estimate with its promise, or that it was not reached.
+    """The result of a stopping rule: an estimate with its promise, or that it was not reached.
 
     The chance, over the stream and the noise, that a rule halts with |estimate - mean| > alpha |mean| is at most beta.
     When it is not `reached`, `estimate` is None: there is never a number without a promise.

@@ -72,7 +72,7 @@ def _tags(key: str, first: int) -> bytes:
 
 
 class Told(StrEnum):
-    """What became of a reward."""
+    """The outcome of telling a reward."""
 
     COUNTED = "counted"
     DUPLICATE = "duplicate"

@@ -4,8 +4,9 @@ from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, Rewards, Tru
 from discreet.lab.engines import make_engine
 from discreet.lab.instances import INSTANCES, Instance, instance
 from discreet.lab.results import Results, Simulation
+from discreet.lab.runs import play
 from discreet.lab.setting import Setting
-from discreet.lab.simulate import choose_engine, compare, play, simulate, simulate_all
+from discreet.lab.simulate import choose_engine, compare, simulate, simulate_all
 
 __all__ = [
     "INSTANCES",

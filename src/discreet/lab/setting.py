@@ -24,7 +24,7 @@ RULE_RUNS = 1000
 """The runs of a stopping rule if nothing else is said: one takes a tenth of a millisecond."""
 CAP = 2**40
 """The samples after which a rule's run ends if nothing else is said: more than a rule needs on any mean of interest."""
-_SET_HERE = ("arms", "horizon")  # options that the simulator sets
+_SET_HERE = ("arms", "horizon", "policy")  # options that the simulator sets, or takes from a policy in a wrapper
 MARKS = 100  # checkpoints of each kind, evenly spaced and log-spaced
 
 
@@ -100,63 +100,24 @@ class Setting:
             if find(algorithm.key) is not algorithm:
                 raise ArgumentError(f"{algorithm.__name__} must be registered to be simulated: see discreet.register")
             algorithm = algorithm.key
-        family = find(algorithm).family
-        build: Any = cls._of_rule if family == "rule" else cls._of_policy
-        given: dict[str, Any] = {"horizon": horizon, "arms": arms, "runs": runs, "checkpoints": checkpoints}
-        setting: Self = build(algorithm, instance, options, checks.whole("seed", seed, at_least=0), **given)
-        checked = _flat(setting.build().options())  # as plain values: 1 and np.float64(1) are the same epsilon as 1.0
+        on: Any = instance  # each kind of algorithm refuses what the other one takes
+        start, count = checks.whole("seed", seed, at_least=0), runs if runs is None else checks.whole("runs", runs)
+        if find(algorithm).family == "rule":
+            distribution = instances.as_rewards(on)
+            on, given = Instance(str(distribution), (distribution,)), _rule_options(distribution, options)
+            setting = cls(algorithm, on, given, count or RULE_RUNS, start)
+        else:
+            on = instances.instance(on, arms)
+            length = HORIZON if horizon is None else checks.whole("horizon", horizon)
+            times = () if checkpoints is None else check_checkpoints(checkpoints, length)
+            setting = cls(algorithm, on, tuple(sorted(options.items())), count or RUNS, start, length, times)
+        built = setting.build()
+        for arm in on.rewards:
+            arm.check(built.grid)
+        if setting.is_rule and options.get("max_samples") is None:
+            _check_halting(built, distribution)
+        checked = _flat(built.options())  # as plain values: 1 and np.float64(1) are the same epsilon as 1.0
         return setting.with_(options=tuple((name, checked[name]) for name, _ in setting.options))
-
-    @classmethod
-    def _of_policy(
-        cls,
-        key: str,
-        instance: Any,
-        options: dict[str, Any],
-        seed: int,
-        *,
-        horizon: float | None,
-        arms: int | None,
-        runs: int | None,
-        checkpoints: Iterable[float] | None,
-    ) -> Self:
-        length = HORIZON if horizon is None else checks.whole("horizon", horizon)
-        setting = cls(
-            key,
-            instances.instance(instance, arms),
-            tuple(sorted(options.items())),
-            RUNS if runs is None else checks.whole("runs", runs),
-            seed,
-            length,
-            () if checkpoints is None else check_checkpoints(checkpoints, length),
-        )
-        grid = setting.build().grid
-        for arm in setting.instance.rewards:
-            arm.check(grid)
-        return setting
-
-    @classmethod
-    def _of_rule(
-        cls, key: str, instance: Any, options: dict[str, Any], seed: int, *, runs: int | None, **_: Any
-    ) -> Self:
-        distribution, known = instances.as_rewards(instance), field_names(find(key), init=True)
-        given = {name: value for name, value in options.items() if value is not None}
-        capped = "max_samples" in given
-        if not given.keys() & {"radius", "low", "high"}:
-            given |= {name: getattr(distribution, name) for name in ("low", "high") if name in known}
-        if "max_samples" in known:
-            given.setdefault("max_samples", CAP)
-        count = RULE_RUNS if runs is None else checks.whole("runs", runs)
-        setting = cls(key, Instance(str(distribution), (distribution,)), tuple(sorted(given.items())), count, seed)
-        rule: Any = setting.build()
-        distribution.check(rule.grid)
-        # The rules allow for half a grid step of rounding in the mean, so below this they never halt.
-        if not capped and abs(distribution.mean) <= rule.grid.step / 2 * (1 + 1 / rule.alpha):
-            raise ArgumentError(
-                f"max_samples must be given for {distribution}, whose mean of {distribution.mean} is too close to 0: "
-                f"the rule would never halt"
-            )
-        return setting
 
     def build(self, seed: int = 0) -> Any:
         """Return the algorithm. `seed` is that of its own draws, if it has some and its options have none."""
@@ -300,11 +261,29 @@ def accepts(algorithm: str, option: str) -> bool:
     return option in known or "policy" in known
 
 
+def _rule_options(distribution: Rewards, options: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return a rule's options with the range of its samples and the default cap, where none are given."""
+    given = {name: value for name, value in options.items() if value is not None}
+    if not given.keys() & {"radius", "low", "high"}:
+        given |= {"low": distribution.low, "high": distribution.high}
+    return tuple(sorted({"max_samples": CAP, **given}.items()))
+
+
+def _check_halting(rule: Any, distribution: Rewards) -> None:
+    """Refuse a run without an end: rules allow for half a grid step of rounding in the mean, and never halt below."""
+    if abs(distribution.mean) <= rule.grid.step / 2 * (1 + 1 / rule.alpha):
+        raise ArgumentError(
+            f"max_samples must be given for {distribution}, whose mean of {distribution.mean} is too close to 0: "
+            f"the rule would never halt"
+        )
+
+
 def _chosen_options(algorithm: Algorithm) -> dict[str, Any]:
     """Return the options of an object that are not defaults, apart from those that the simulator sets."""
-    defaults = {entry.name: entry.default for entry in fields(algorithm)}
-    given = _flat(algorithm.options())
-    return {name: given[name] for name in given if name not in _SET_HERE and given[name] != defaults.get(name)}
+    inner = getattr(algorithm, "policy", None)
+    found = {} if inner is None else {**_chosen_options(inner), "policy": inner.key}
+    given, defaults = algorithm.options(), {entry.name: entry.default for entry in fields(algorithm)}
+    return found | {name: given[name] for name in given if name not in _SET_HERE and given[name] != defaults[name]}
 
 
 def _flat(options: dict[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,13 @@ class SparseVector(Mechanism):
         self._threshold_noise: int | None = None  # B, drawn at the first test
 
     def answer(self, plan: Plan, totals: Mapping[Arm, Any], taken: Mapping[Arm, int]) -> tuple[Release, ...]:
-        """Answer tests, and release totals at the one that halts. See `Mechanism.answer` for the arguments."""
+        """Answer tests, and release totals at the one that halts.
+
+        Args:
+            plan: A plan of this series.
+            totals: Each planned arm's exact statistic.
+            taken: The number of rewards of each arm before this plan.
+        """
         query, before = plan.query, self._count
         assert isinstance(query, ThresholdQuery)
         self._check_arms(plan, totals)

@@ -18,7 +18,7 @@ class Crash(BaseException):
 
 @dataclass
 class Fault:
-    """Where the disk fails.
+    """The place where the disk fails.
 
     Args:
         place: The number of the operation, counted from 0.

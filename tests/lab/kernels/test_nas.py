@@ -12,7 +12,8 @@ from discreet.lab import Discrete, Setting
 from discreet.lab.kernels import nas
 from discreet.lab.kernels.coins import coin_on
 from discreet.lab.kernels.randomness import fresh_state
-from discreet.lab.simulate import one_run, run_setting
+from discreet.lab.runs import one_run
+from discreet.lab.simulate import run_setting
 from tests._tools.kernel_tools import LEVEL, laplace_pmf, mutant, noise_p_value
 from tests._tools.rule_paths import LENGTH, PATHS, by_object, check_law, p_values, path_of, replays
 
@@ -159,7 +160,7 @@ PLANTED = {
         "distance = least",
         "threshold_noise = discrete_laplace(state, query_scale)\n        distance = least",
     ),
-    "a candidate takes the whole block's samples": ("time, done, FRESH", "time, size, FRESH"),
+    "a candidate takes the whole block's samples": ("binomial(state, done, coin", "binomial(state, size, coin"),
 }
 
 

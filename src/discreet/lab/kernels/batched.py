@@ -109,7 +109,7 @@ def note_turns(counts, checkpoints, arms, end):
         arms: The number of arms.
         end: The time.
     """
-    mark = 0
+    mark = np.int64(0)
     while mark < checkpoints.size and checkpoints[mark] <= end:
         for arm in range(arms):
             counts[mark, arm] = checkpoints[mark] // arms + (1 if arm < checkpoints[mark] % arms else 0)

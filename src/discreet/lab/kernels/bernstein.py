@@ -55,8 +55,8 @@ def parameters_of(rule: DPBernstein) -> tuple[Parameters, Any, Any]:
 def _variance_bound(rule, total, squares, count, level):
     """Return the largest variance that a window's releases allow."""
     by_pairs = largest_mean(squares, count / 2, rule.window, rule.variance_epsilon, level) / 2
-    highest = largest_mean(total, count, rule.window, rule.mean_epsilon, level)
-    lowest = 1 - largest_mean(count - total, count, rule.window, rule.mean_epsilon, level)
+    highest = largest_mean(total, float(count), rule.window, rule.mean_epsilon, level)
+    lowest = 1 - largest_mean(count - total, float(count), rule.window, rule.mean_epsilon, level)
     worst = min(max(0.5, lowest), highest)
     return min(by_pairs, worst * (1 - worst))
 

@@ -96,7 +96,7 @@ def reference(chances, horizon, state, checkpoints, scale, relaxation, fixed):
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     means, roots, paths = np.zeros(arms), np.zeros(arms), np.zeros((arms, 64))
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark = 0
+    mark = np.int64(0)
     for time in range(1, horizon + 1):
         arm = time - 1 if time <= arms else leader(means, roots, exploration(time, fixed))
         totals[arm] += bernoulli(state, threshold(chances[arm]))
@@ -226,7 +226,8 @@ def _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, 
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     noises, means, roots, paths = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros((arms, 64))
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark, time, window = 0, 0, _SMALLEST_WINDOW
+    least = np.int64(_SMALLEST_WINDOW)
+    mark, time, window = np.int64(0), np.int64(0), least
     while time < horizon:
         if time < arms:
             arm, most, rival, spread = time, 1, 0.0, 0.0
@@ -245,7 +246,7 @@ def _skip_ahead(chances, horizon, state, checkpoints, scale, relaxation, fixed, 
         roots[arm] = 1 / math.sqrt(pulls[arm])
         mark = note(counts, checkpoints, mark, pulls, arm, time)
         # Never far compared with the time: the rivals' indices grow with its logarithm.
-        window = next_block(window, done, most, _SMALLEST_WINDOW, max(time // 16, _SMALLEST_WINDOW))
+        window = next_block(window, done, most, least, max(time // 16, least))
     return counts
 
 

@@ -136,7 +136,7 @@ def reference(chances, horizon, state, checkpoints, epsilon):
     totals, noisy, pulls = np.zeros(arms), np.zeros(arms), np.zeros(arms, np.int64)
     noises, paths = np.zeros((arms, 2)), np.zeros((arms, 64))
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark = 0
+    mark = np.int64(0)
     for time in range(1, horizon + 1):
         arm = time - 1 if time <= arms else leader(noisy, pulls, time, epsilon)
         totals[arm] += bernoulli(state, threshold(chances[arm]))
@@ -202,7 +202,8 @@ def _skip_ahead(chances, horizon, state, checkpoints, epsilon, table, coarse, li
     totals, noisy, pulls = np.zeros(arms), np.zeros(arms), np.zeros(arms, np.int64)
     noises, paths = np.zeros((arms, 2)), np.zeros((arms, 64))
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark, time, window = 0, 0, _SMALLEST_WINDOW
+    least = np.int64(_SMALLEST_WINDOW)
+    mark, time, window = np.int64(0), np.int64(0), least
     while time < horizon:
         if time < arms:
             arm, most, rival = time, 1, 0.0
@@ -219,7 +220,7 @@ def _skip_ahead(chances, horizon, state, checkpoints, epsilon, table, coarse, li
         time += done
         mark = note(counts, checkpoints, mark, pulls, arm, time)
         # Never far compared with the time: the rivals' indices grow with its logarithm.
-        window = next_block(window, done, most, _SMALLEST_WINDOW, max(time // 16, _SMALLEST_WINDOW))
+        window = next_block(window, done, most, least, max(time // 16, least))
     return counts
 
 

@@ -116,13 +116,12 @@ def visit(state, table, arm, chance, total, pulls, level, room, most, boldness):
     """
     gained, done = 0, 0
     while done < most:
-        spare = spare_zeros(total + gained, pulls + done, level, room)
-        if spare >= 0:
-            ones, size = _stretch(state, table, arm, pulls + done, chance, spare, most - done, boldness)
-        elif done == 0:
-            ones, size = _stretch(state, table, arm, pulls, chance, 0, 1, boldness)  # it leads now: one pull is its own
-        else:
-            break  # caught, or nearly: all indices are computed again
+        spare, left = spare_zeros(total + gained, pulls + done, level, room), most - done
+        if spare < 0:
+            if done > 0:
+                break  # caught, or nearly: all indices are computed again
+            spare, left = 0, 1  # it leads now, so one pull is its own
+        ones, size = _stretch(state, table, arm, pulls + done, chance, spare, left, boldness)
         gained += ones
         done += size
     return gained, done

@@ -62,7 +62,7 @@ def reference(chances, horizon, state, checkpoints, c):
     arms = chances.size
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark = 0
+    mark = np.int64(0)
     for time in range(1, horizon + 1):
         arm = time - 1 if time <= arms else leader(totals, pulls, exploration(time, c))
         totals[arm] += bernoulli(state, threshold(chances[arm]))
@@ -100,7 +100,7 @@ def _skip_ahead(chances, horizon, state, checkpoints, c, table, boldness):
     arms = chances.size
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark, time = 0, 0
+    mark, time = np.int64(0), np.int64(0)
     while time < horizon:
         arm, most, level, room = time, 1, 1.0, 0.0
         if time >= arms:

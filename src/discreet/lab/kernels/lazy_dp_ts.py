@@ -76,7 +76,7 @@ def reference(chances, horizon, state, checkpoints, epsilon):
     arms = chances.size
     means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
     pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
-    mark = 0
+    mark = np.int64(0)
     for step in range(1, horizon + 1):
         arm = step - 1 if step <= arms else _draw_all(state, means, sizes, epsilon, step)
         fill(state, chances, means, sizes, missing, epsilon, arm, 1)
@@ -147,11 +147,11 @@ def look_ahead(means, sizes, epsilon, step, last, a, b, masses, rates):
         masses: The result of `log_mass` for each arm, which is written.
         rates: The chance that each arm raises an alarm, which is written.
     """
-    lead, best = 0, -1.0
+    lead, best = np.int64(0), -1.0
     for arm in range(means.size):
         a[arm], b[arm] = posterior(means[arm], sizes[arm], epsilon, math.log(step))
         if a[arm] / (sizes[arm] + 2) > best:
-            lead, best = arm, a[arm] / (sizes[arm] + 2)
+            lead, best = np.int64(arm), a[arm] / (sizes[arm] + 2)
     low, high = 0.0, lowest_centre(a[lead], b[lead])
     for arm in range(means.size):
         if arm != lead:
@@ -270,11 +270,11 @@ def skip_ahead(chances, horizon, state, checkpoints, epsilon):
     means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
     pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
     a, b, masses, rates, drawn = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms)
-    mark, time, last = 0, 0, 0
-    lead, level, alarm, due = 0, 0.0, 1.0, False
+    mark, time, last = np.int64(0), np.int64(0), np.int64(0)
+    lead, level, alarm, due = np.int64(0), 0.0, 1.0, False
     while time < horizon:
         if time == last and time >= arms:
-            last = min(horizon, time + max(_SMALLEST_WINDOW, time // 64))
+            last = min(horizon, time + max(np.int64(_SMALLEST_WINDOW), time // 64))
             lead, level, alarm = look_ahead(means, sizes, epsilon, time + 1, last, a, b, masses, rates)
             if alarm >= 1:
                 last = min(horizon, time + _BURST)

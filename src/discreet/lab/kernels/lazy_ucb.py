@@ -77,7 +77,7 @@ def reference(chances, horizon, state, checkpoints, epsilon):
     arms = chances.size
     means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
     pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
-    mark = 0
+    mark = np.int64(0)
     for step in range(1, horizon + 1):
         arm = step - 1 if step <= arms else leader(means, sizes, epsilon, step)
         fill(state, chances, means, sizes, missing, epsilon, arm, 1)
@@ -100,7 +100,7 @@ def skip_ahead(chances, horizon, state, checkpoints, epsilon):
     arms = chances.size
     means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
     pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
-    mark, time = 0, 0
+    mark, time = np.int64(0), np.int64(0)
     while time < horizon:
         arm, until = time, time + 1
         if time >= arms:

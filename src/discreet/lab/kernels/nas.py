@@ -15,7 +15,7 @@ import numpy as np
 from discreet.lab.instances import Instance
 from discreet.lab.kernels.coins import FRESH, LARGEST, Coin, coin_of, farthest, heads, sum_of
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.randomness import discrete_laplace, uniform
+from discreet.lab.kernels.randomness import binomial, discrete_laplace, uniform
 from discreet.stopping import DPNAS, NAS, DPOneSidedNAS
 
 _ROUNDING = 2.0**-48  # by how much, relatively, a computed threshold could fall where the true one grows
@@ -177,7 +177,7 @@ def dp_nas(coin, curve, query_scale, release_scale, state, cap):
         bound = chance_below(size * most - distance, query_scale)
         candidate = _next_candidate(state, bound, size)
         done = min(candidate, size)
-        total += sum_of(coin, done, heads(state, coin, time, done, FRESH))
+        total += sum_of(coin, done, binomial(state, done, coin.chance))
         time += done
         if candidate <= size:
             chance = chance_below(np.float64(abs(total) - limit(curve, time) - threshold_noise), query_scale)
@@ -219,7 +219,7 @@ def one_sided_nas(coin, first, limits, query_scale, release_scale, state, cap):
     threshold_noise = abs(discrete_laplace(state, query_scale))
     total, time, due = np.int64(0), np.int64(0), first
     for needed in limits:
-        total += sum_of(coin, due - time, heads(state, coin, time, due - time, FRESH))
+        total += sum_of(coin, due - time, binomial(state, due - time, coin.chance))
         time = due
         due = 2 * due
         if total + abs(discrete_laplace(state, query_scale)) >= needed + threshold_noise:

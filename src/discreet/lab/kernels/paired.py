@@ -21,7 +21,7 @@ from discreet.lab.instances import Instance
 from discreet.lab.kernels.batched import note_turns
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import paired_exponent
-from discreet.lab.kernels.race import note
+from discreet.lab.kernels.race import note, record
 from discreet.lab.kernels.randomness import binomial, discrete_laplace
 
 
@@ -110,7 +110,7 @@ def _note_pair(counts, checkpoints, mark, pulls, leader, challenger, time, end):
     """
     while mark < checkpoints.size and checkpoints[mark] <= end:
         done = checkpoints[mark] - time
-        counts[mark] = pulls
+        record(counts, mark, pulls)
         counts[mark, leader] += done - done // 2
         counts[mark, challenger] += done // 2
         mark += 1
@@ -124,8 +124,9 @@ def _play(parameters, chances, horizon, state, checkpoints):
     counts, pulls = np.zeros((checkpoints.size, arms), np.int64), np.full(arms, parameters.first)
     time = min(parameters.first * arms, horizon)
     mark = note_turns(counts, checkpoints, arms, time)
-    totals = np.array([_release(state, parameters, parameters.first, chance) for chance in chances])
+    totals = np.zeros(arms)
     for one in range(arms):
+        totals[one] = _release(state, parameters, parameters.first, chances[one])
         for other in range(one):
             _add_pair(lead, pairs, shared, one, other, totals[one] - totals[other], parameters.first)
     leader = np.int64(totals.argmax())

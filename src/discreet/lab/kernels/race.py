@@ -1,6 +1,8 @@
 """Common parts of the UCB kernels: the leader, its best rival, and the counts at checkpoints.
 
 An arm's index is its mean plus `spread` times its root, one over the square root of its pulls.
+
+Counters of kernels start as `np.int64(0)`: a plain 0 would compile the functions that take them a second time.
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
@@ -65,6 +67,19 @@ def next_block(block, done, size, least, largest):
 
 
 @compiled
+def record(counts, mark, pulls):
+    """Record the pulls at a checkpoint: `counts[mark] = pulls`, which takes numba seconds to compile.
+
+    Args:
+        counts: The pulls by checkpoint and arm, which are written.
+        mark: The index of the checkpoint.
+        pulls: The pulls of each arm.
+    """
+    for arm in range(pulls.size):
+        counts[mark, arm] = pulls[arm]
+
+
+@compiled
 def note(counts, checkpoints, mark, pulls, arm, time):
     """Record the checkpoints up to a time, when the last pulls were all of one arm, and return the index of the next
     checkpoint.
@@ -78,8 +93,7 @@ def note(counts, checkpoints, mark, pulls, arm, time):
         time: The time.
     """
     while mark < checkpoints.size and checkpoints[mark] <= time:
-        for each in range(pulls.size):
-            counts[mark, each] = pulls[each]
+        record(counts, mark, pulls)
         counts[mark, arm] -= time - checkpoints[mark]
         mark += 1
     return mark

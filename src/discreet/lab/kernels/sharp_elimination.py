@@ -13,6 +13,7 @@ from discreet.core.noise import scale_for
 from discreet.lab.instances import Instance
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.formulas import clearly_behind
+from discreet.lab.kernels.race import record
 from discreet.lab.kernels.randomness import binomial, discrete_laplace
 
 NEVER, ENDLESS = -1, 2**50  # more pulls than a run can have
@@ -91,7 +92,7 @@ def _take_turns(noted, checkpoints, mark, pulls, taking, time, size):
                 turn += 1
         if not inside:
             return mark
-        noted[mark] = pulls
+        record(noted, mark, pulls)
         mark += 1
 
 
@@ -102,7 +103,7 @@ def _play(parameters, chances, horizon, state, checkpoints):
     pulls, dropped = np.zeros(arms, np.int64), np.full(arms, NEVER)
     noted = np.zeros((checkpoints.size, arms), np.int64)
     released, totals = np.zeros((arms, parameters.window)), np.zeros(arms)
-    viable, leader, time, mark, epoch = np.full(arms, True), -1, 0, 0, 0
+    viable, leader, time, mark, epoch = np.full(arms, True), -1, np.int64(0), np.int64(0), 0
     while viable.sum() > 1 and time < horizon:
         epoch += 1
         rounds = parameters.ends[epoch] - parameters.ends[epoch - 1]

@@ -41,7 +41,7 @@ def reference(chances, horizon, state, checkpoints):
     arms = chances.size
     a, b, values, pulls = np.ones(arms), np.ones(arms), np.zeros(arms), np.zeros(arms, np.int64)
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark = 0
+    mark = np.int64(0)
     for time in range(1, horizon + 1):
         for each in range(arms):
             values[each] = beta(state, a[each], b[each])
@@ -263,7 +263,7 @@ def skip_ahead(chances, horizon, state, checkpoints):
     a, b, pulls = np.ones(arms), np.ones(arms), np.zeros(arms, np.int64)
     masses, coins, rates, values = np.full(arms, np.nan), np.zeros(arms), np.zeros(arms), np.zeros(arms)
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark, time = 0, 0
+    mark, time = np.int64(0), np.int64(0)
     while time < horizon:
         arm = pulls.argmax()
         bar, size = choose_bar(a, b, arm)

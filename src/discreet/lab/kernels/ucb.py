@@ -40,7 +40,7 @@ def reference(chances, horizon, state, checkpoints):
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     means, roots = np.zeros(arms), np.zeros(arms)
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark = 0
+    mark = np.int64(0)
     for time in range(1, horizon + 1):
         arm = time - 1 if time <= arms else leader(means, roots, exploration(time))
         totals[arm] += bernoulli(state, threshold(chances[arm]))
@@ -189,7 +189,7 @@ def _skip_ahead(chances, horizon, state, checkpoints, table, boldness):
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     means, roots = np.zeros(arms), np.zeros(arms)
     counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark, time = 0, 0
+    mark, time = np.int64(0), np.int64(0)
     while time < horizon:
         if time < arms:
             arm, size, margin, rival, short = time, 0, 0.0, 0.0, 1

@@ -1,65 +1,83 @@
 # Two commands do all the set-up on a fresh machine: `make reproduce` and `make test`.
-# Options go through: make reproduce REPRODUCE=--quick, make bench BENCH=--json, make shop SHOP='--seconds 20'
+# Options go through: make reproduce REPRODUCE=--all, make bench BENCH=--json, make shop SHOP='--seconds 20'
 PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin/python
-STAMP := $(VENV)/.installed
-
 PAGE ?= verification.md
+PIP := PIP_CONSTRAINT=constraints.txt $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile
 # One worker more than there are processors: many studies wait for disks and for servers that were killed.
-STUDENTS = $(shell $(RUN) -c 'import os; print(os.cpu_count() + 1)')
+WORKERS = $(shell $(RUN) -c 'import os; print(os.cpu_count() + 1)')
 
-.PHONY: help test reproduce shop verify supply-chain lint bench pin clean
+.PHONY: help reproduce test test-system verify supply-chain shop lint docs bench pin clean
+.NOTPARALLEL: # two pips at a time would break the environment
+
 help:
-	@echo "make reproduce  the paper's whole evaluation and more: figures, tables and a report in reproduction/"
+	@echo "make reproduce  the paper's evaluation: figures, tables and a report in reproduction/"
+	@echo "                REPRODUCE=--all adds every policy and stopping rule; REPRODUCE=--quick takes few runs"
 	@echo "make test       run the tests, doctests included"
+	@echo "make test-system  tests that need PostgreSQL, Chromium, Node, Ray or Dask, or kill processes"
 	@echo "make shop       a service with an experiment in it: four banners and an hour of shoppers, in a minute"
 	@echo "make verify     audits, planted bugs, faults, fuzzing, slow studies: one page at the end, also in verification.md"
 	@echo "make supply-chain  pip check, known vulnerabilities, and tests on the oldest and newest versions of what we need"
-	@echo "make lint       ruff and mypy --strict"
+	@echo "make lint       ruff, mypy --strict and import-linter"
+	@echo "make docs       write docs/algorithms.md from the registry"
 	@echo "make bench      measure what must be fast"
 	@echo "make pin        refresh the pinned versions in constraints.txt"
 
-$(STAMP): pyproject.toml constraints.txt
+$(RUN):
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "discreet needs Python 3.11 or newer"'
-	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(RUN) -m pip install --quiet --disable-pip-version-check -e '.[lab,test,lint]'
+	$(PYTHON) -m venv $(VENV)
+
+# $(VENV)/.test stands for the installed extra `test`, and so for every extra.
+$(VENV)/.%: pyproject.toml constraints.txt | $(RUN)
+	$(PIP) -e '.[$*]'
+	touch $@
+
+# Kernels, compiled once so that no worker waits for another; an installed extra must come first.
+$(VENV)/.kernel-of-the-paper:
+	$(RUN) -m discreet.lab.kernels dp-ucb
+	touch $@
+
+$(VENV)/.kernels:
 	$(RUN) -m discreet.lab.kernels
 	touch $@
 
-test: $(STAMP)
-	$(RUN) -m pytest -n auto --dist worksteal -m 'not study'
-
-verify: $(STAMP)
-	$(RUN) -m pytest -n $(STUDENTS) --dist worksteal -m 'study or shown' -rfE --page=$(PAGE)
-
-supply-chain: $(STAMP)
-	$(RUN) -m pytest -m study -rfEs tests/system/test_supply_chain.py --page=$(VENV)/supply-chain.md
-
-reproduce: $(STAMP)
+reproduce: $(VENV)/.reproduce $(VENV)/.kernel-of-the-paper $(if $(findstring --all,$(REPRODUCE)),$(VENV)/.kernels)
 	$(RUN) -m discreet reproduce --output reproduction $(REPRODUCE)
 
-shop: $(STAMP)
+test: $(VENV)/.test $(VENV)/.kernels
+	$(RUN) -m pytest -n auto --dist worksteal -m 'not study and not system'
+
+test-system: $(VENV)/.system $(VENV)/.kernels
+	$(RUN) -m pytest -n auto --dist worksteal -m 'system and not study'
+
+verify: $(VENV)/.system $(VENV)/.kernels
+	$(RUN) -m pytest -n $(WORKERS) --dist worksteal -m 'study or shown' -rfE --page=$(PAGE)
+
+supply-chain: $(VENV)/.system
+	$(RUN) -m pytest -m study -rfEs tests/system/test_supply_chain.py --page=$(VENV)/supply-chain.md
+
+shop: $(VENV)/.service
 	$(RUN) examples/shop.py $(SHOP)
 
-lint: $(STAMP)
+lint: $(VENV)/.test $(VENV)/.lint
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
 
-$(VENV)/.peers: $(STAMP)
-	PIP_CONSTRAINT=constraints.txt $(RUN) -m pip install --quiet --disable-pip-version-check -e '.[bench]'
-	touch $@
+docs: $(VENV)/.test
+	$(RUN) tools/generate_docs.py
 
-bench: $(VENV)/.peers
+bench: $(VENV)/.test $(VENV)/.bench $(VENV)/.kernels
 	$(RUN) -m benchmarks $(BENCH)
 
 pin:
 	rm -rf $(VENV)/pin && $(PYTHON) -m venv $(VENV)/pin
-	$(VENV)/pin/bin/python -m pip install --quiet -e '.[test,lint,bench]' 'setuptools>=77'
+	$(VENV)/pin/bin/python -m pip install --quiet -e '.[system,lint,bench]' 'setuptools>=77'
 	$(VENV)/pin/bin/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
 	rm -rf $(VENV)/pin
 
 clean:
-	rm -rf $(VENV) reproduction verification.md .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf $(VENV) reproduction verification.md .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,24 +10,23 @@ import sys
 import uvicorn
 from starlette.concurrency import run_in_threadpool
 
-from discreet.service.experiments.assignments import Ask, assign, tell
+from discreet.service.experiments.assignments import Ask, Writer, assign, tell
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import make_app
-from discreet.service.storage.database import open_store
-from discreet.service.storage.group_commit import Writer
+from discreet.service.storage import open_database
 
 
 class Plain(Writer):
     async def do(self, work):
-        return await run_in_threadpool(self._store.write, lambda connection: self._one(connection, work))
+        return await run_in_threadpool(self.database.write, lambda transaction: self._one(transaction, work))
 
-    def _one(self, connection, work):
+    def _one(self, transaction, work):
         if isinstance(work, Ask):
-            return assign(self._store, connection, work)
-        return tell(self._store, connection, self.shard, work)
+            return assign(transaction, work)
+        return tell(transaction, self.shard, work)
 
 
 if __name__ == "__main__":
-    store = open_store(sys.argv[1])
-    app = make_app(Control(store), writer=Plain(store))
+    database = open_database(sys.argv[1])
+    app = make_app(Control(database), writer=Plain(database))
     uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), access_log=False, log_level="warning")

@@ -25,7 +25,7 @@ from tests._tools import postgres
 from benchmarks.rows import Row, show
 from discreet.service.experiments.control import Control
 from discreet.service.http.messages import NewExperiment
-from discreet.service.storage.database import open_store
+from discreet.service.storage import open_database
 
 CLIENTS, SECONDS, ROUNDS = 64, 1.5, 4
 BATCH, AT_ONCE = 100, 1000
@@ -49,7 +49,7 @@ class Server:
     """A server process and its database, with an experiment whose first epoch takes all that is asked."""
 
     def __init__(self, database, way):
-        self.store = open_store(database)
+        self.store = open_database(database)
         control = Control(self.store)
         self.key = control.set_up()
         new = NewExperiment("load", "0.0001", arms=["a", "b", "c", "d"], policy="dp-se", privacy_unit="event")

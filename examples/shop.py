@@ -44,7 +44,12 @@ console = Console(highlight=False)
 
 @dataclass(frozen=True)
 class Service:
-    """Where a service is, and a key that may do everything."""
+    """A running service.
+
+    Args:
+        address: Its address.
+        key: A key that may do everything.
+    """
 
     address: str
     key: str
@@ -52,7 +57,7 @@ class Service:
 
 @contextlib.contextmanager
 def service(folder: str) -> Iterator[Service]:
-    """`discreet serve` in another process, on a database that is new."""
+    """Run `discreet serve` in another process, on a new database in the folder."""
     command = [sys.executable, "-m", "discreet", "serve", "--database", str(Path(folder) / "shop.db"), "--port", "0"]
     unbuffered = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen([*command, "--tick", "0.2"], stdout=subprocess.PIPE, text=True, env=unbuffered) as process:
@@ -63,7 +68,7 @@ def service(folder: str) -> Iterator[Service]:
 
 
 def read_greeting(process: subprocess.Popen[str]) -> Service:
-    """The address and the key, which a service prints once."""
+    """Return the address and the key, which a service prints when it starts."""
     address = ""
     for line in process.stdout or ():
         if found := re.search(r" at (http://\S+)", line):
@@ -78,23 +83,37 @@ def read_greeting(process: subprocess.Popen[str]) -> Service:
 
 @dataclass
 class Shop:
-    """Shoppers who come one after the other, and the page that serves them."""
+    """Shoppers who come one after the other, and the page that serves them.
+
+    Args:
+        banners: The experiment.
+        visitors: The number of visits.
+        seconds: The time that the simulated hour takes.
+        rng: The generator of the shoppers and their moods.
+        came: The number of visits so far.
+        settled: True when one banner is left.
+    """
 
     banners: Experiment
     visitors: int
     seconds: float
-    people: random.Random
+    rng: random.Random
     came: int = 0
     settled: bool = False
 
     def serve(self, name: str, mood: float) -> None:
-        """One visit. Everybody is reported, also who did not click: see `Experiment.trial`."""
+        """Serve one visit. Everybody is reported, also who did not click: see `Experiment.trial`.
+
+        Args:
+            name: The shopper.
+            mood: They click if it is below the banner's rate.
+        """
         with self.banners.trial(name) as trial:
             if mood < CLICKS[str(trial.arm)]:
                 trial.reward = 1
 
     def open(self) -> Iterator[None]:
-        """Let them in, evenly over the time, until all were here or the experiment is settled."""
+        """Let shoppers in, evenly over the time, until all were here or the experiment is settled."""
         start = time.monotonic()
         with ThreadPoolExecutor(AT_ONCE) as pages:
             while self.came < self.visitors and not self.settled:
@@ -105,10 +124,10 @@ class Shop:
                 time.sleep(0.01)
 
     def next_visit(self) -> tuple[str, float]:
-        """Who comes next, and how much it takes to make them click."""
+        """Return the next shopper, and their mood."""
         self.came += 1
-        number = self.people.randrange(self.came) if self.people.random() < RETURNING else self.came
-        return f"shopper-{number}", self.people.random()
+        number = self.rng.randrange(self.came) if self.rng.random() < RETURNING else self.came
+        return f"shopper-{number}", self.rng.random()
 
     @property
     def clock(self) -> str:
@@ -118,7 +137,14 @@ class Shop:
 
 
 def run(client: Client, visitors: int, seconds: float, seed: int) -> Shop:
-    """Describe the experiment, start it, and open the shop."""
+    """Describe the experiment, start it, open the shop, and return it when it is closed.
+
+    Args:
+        client: A client of the service.
+        visitors: The number of visits.
+        seconds: The time that the simulated hour takes.
+        seed: The seed of the simulated shoppers.
+    """
     plan = client.planner(arms=len(CLICKS), epsilon=1, gap=0.15)
     console.print(f"[bold]The plan[/]: {plan.words}.\n")
     client.create(
@@ -146,7 +172,12 @@ def run(client: Client, visitors: int, seconds: float, seed: int) -> Shop:
 
 
 def picture(view: ExperimentView, shop: Shop) -> Group:
-    """The experiment as it stands: nothing here depends on a click that was not released."""
+    """Return the experiment as a picture. Nothing in it depends on a click that was not released.
+
+    Args:
+        view: The experiment as the service shows it.
+        shop: The shop.
+    """
     epoch = view.epoch
     where = (
         f"epoch {epoch.number}: {epoch.dealt:,} of {epoch.quota:,} shoppers" if epoch else "nothing left to find out"
@@ -165,7 +196,13 @@ def picture(view: ExperimentView, shop: Shop) -> Group:
 
 
 def conclude(view: ExperimentView, ledger: Ledger, shop: Shop) -> None:
-    """What came of it, and what it cost."""
+    """Print the winner and the ledger.
+
+    Args:
+        view: The experiment as the service shows it.
+        ledger: The ledger of its population.
+        shop: The shop.
+    """
     console.print()
     if view.best is None:
         console.print(f"[bold]No winner yet[/] after {shop.came:,} visits: give it more (--visitors).")

@@ -1,13 +1,9 @@
 import os
-from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests._tools.verification import page, pytest_addoption, pytest_terminal_summary
-
-if find_spec("sqlalchemy"):  # a small installation tests the core and the lab alone
-    from tests._tools.service_tools import clock, file, server, store, url, world  # noqa: F401
 
 __all__ = ["page", "pytest_addoption", "pytest_terminal_summary", "width"]
 

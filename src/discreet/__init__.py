@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import bandits, stopping
 from discreet._version import __version__
+from discreet.audit import Audit, audit
 from discreet.bandits import *  # noqa: F403
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import (
@@ -35,6 +36,7 @@ from discreet.core.registry import POLICIES, RULES, make_policy, make_rule, regi
 from discreet.core.releases import Kind, Release
 from discreet.drivers import Bandit, StoppingResult, Stream, Ticket, Told, Totals
 from discreet.mechanisms import Curator
+from discreet.recommend import Recommendation, recommend
 from discreet.stopping import *  # noqa: F403
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ __all__ = [
     "RULES",
     "Algorithm",
     "ArgumentError",
+    "Audit",
     "Bandit",
     "Curator",
     "DiscreetError",
@@ -56,6 +59,7 @@ __all__ = [
     "Plan",
     "Privacy",
     "PrivacyError",
+    "Recommendation",
     "Release",
     "ServiceError",
     "SimulatedNoise",
@@ -70,8 +74,10 @@ __all__ = [
     "UnreachableError",
     "WaitingError",
     "__version__",
+    "audit",
     "make_policy",
     "make_rule",
+    "recommend",
     "register",
     "spent",
     "spent_by_person",

@@ -1,4 +1,4 @@
-"""Which policy to take: one answer, with its options and its reason."""
+"""A recommended policy: one answer, with its options and its reason."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from discreet.bandits import (
     DPSuccessiveElimination,
     Policy,
 )
-from discreet.bandits._policy import check_arms
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
-from discreet.core.noise import Noise, SimulatedNoise
-from discreet.core.privacy import Arm
+from discreet.core.options import check_arms
+from discreet.core.plans import Arm
 from discreet.core.registry import make_policy
 
 GOALS = ("regret", "best-arm")
@@ -30,16 +29,24 @@ UNITS = ("reward", "person")
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """A policy, its options, and why."""
+    """A policy, its options, and the reason for it.
+
+    Args:
+        policy: The policy's key.
+        arms: The names of the arms.
+        options: Its other options.
+        reason: The reason, in a few sentences.
+    """
 
     policy: str
     arms: tuple[Arm, ...]
     options: dict[str, Any] = field(hash=False)
     reason: str
 
-    def make(self, noise: Noise | None = None) -> Policy:
-        """The policy itself, on real noise unless another is given."""
-        return make_policy(self.policy, self.arms, **self.options, **({} if noise is None else {"noise": noise}))
+    def make(self) -> Policy:
+        """Return the policy."""
+        policy: Policy = make_policy(self.policy, self.arms, **self.options)
+        return policy
 
     def __str__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
@@ -58,13 +65,23 @@ def recommend(
     drifting: bool = False,
     unit: str = "reward",
 ) -> Recommendation:
-    """The private policy that we would take, and why.
+    """Return the private policy that we would take, and why.
 
-    `arms` are their names, or how many there are. `goal` is "regret" (show the best arm as often as possible) or
-    "best-arm" (find it, and be wrong with probability `beta` at most). For regret, `at_once` units may need an arm at
-    the same time; the other answers hand out thousands at once anyway. `delayed` rewards come days later, and with
-    `drifting` traffic all arms' rewards change together over time. `unit` is what epsilon covers: one "reward", which
-    is enough if everybody contributes once, or a "person" who comes back, with at most one reward in each epoch.
+    Args:
+        arms: The names of the arms, or their number.
+        epsilon: The largest privacy loss of one unit, above 0.
+        horizon: The number of pulls in all, if it is known.
+        goal: "regret" (show the best arm as often as possible) or "best-arm" (find it).
+        beta: For "best-arm", the largest probability of a wrong answer.
+        at_once: For regret, the number of people who may need an arm at the same time. The other answers hand out
+            thousands at once anyway.
+        delayed: True if rewards come days later.
+        drifting: True if all arms' rewards change together over time.
+        unit: Whom epsilon covers: one "reward", which is enough if everybody contributes once, or a "person" who comes
+            back, with at most one reward in each epoch.
+
+    Raises:
+        ArgumentError: An argument is wrong, or no policy can do that.
 
     >>> print(recommend(["A", "B", "C"], epsilon=0.5, horizon=1_000_000))
     dp-chernoff-imed(epsilon=0.5, horizon=1000000): its regret is near the lowest that any private policy can have, and
@@ -73,7 +90,8 @@ def recommend(
     >>> recommend(4, epsilon=1.0, goal="best-arm", beta=0.01).policy
     'dp-bai-sharp'
     """
-    names = check_arms(range(checks.whole("arms", arms, at_least=2)) if isinstance(arms, int | float) else arms)
+    number = checks.whole("arms", arms, at_least=2) if isinstance(arms, int | float) else None
+    names = check_arms("arms", arms if number is None else range(number))
     common: dict[str, Any] = {"epsilon": checks.positive("epsilon", epsilon)}
     if horizon is not None:
         common["horizon"] = checks.whole("horizon", horizon, at_least=len(names))
@@ -90,7 +108,7 @@ def recommend(
         found = _paired(names, common)
     else:
         found = _index(names, common, several)
-    found.make(SimulatedNoise(0))  # what cannot be built is not recommended
+    found.make()  # what cannot be built is not recommended
     return found
 
 
@@ -115,7 +133,7 @@ def _best_arm(
 
 def _elimination(arms: tuple[Arm, ...], common: dict[str, Any], beta: float) -> Recommendation:
     options = common if "horizon" in common else {**common, "beta": beta}
-    first = DPSuccessiveElimination(arms, **options, noise=SimulatedNoise(0)).plan()
+    first = DPSuccessiveElimination(arms, **options).plan()
     assert first is not None
     reason = (
         f"it decides only at the ends of a few long epochs, so it must seldom wait for rewards. The first epoch has "
@@ -137,8 +155,8 @@ def _person(arms: tuple[Arm, ...], common: dict[str, Any], beta: float, goal: st
     reason = (
         f"its epochs spend less and less of epsilon, so that it covers all rewards of a person who takes part in every "
         f"one; see to it that nobody is asked twice in an epoch. {why} When one arm is left, that is the best one with "
-        f"probability {1 - kind(arms, **options, noise=SimulatedNoise(0)).beta:g} at least. If everybody contributes "
-        f"once, what is private for a reward is private for a person too, and better."
+        f"probability {1 - kind(arms, **options).failure:g} at least. If everybody contributes once, what is private "
+        f"for a reward is private for a person too, and better."
     )
     return Recommendation(kind.key, arms, options, reason)
 
@@ -154,16 +172,16 @@ def _paired(arms: tuple[Arm, ...], common: dict[str, Any]) -> Recommendation:
 
 
 def _index(arms: tuple[Arm, ...], common: dict[str, Any], at_once: int) -> Recommendation:
-    default = DPChernoffIMED(arms, **common, noise=SimulatedNoise(0)).first_batch
+    default = DPChernoffIMED(arms, **common).batch_size(0)
     first = max(default, 2 * at_once if at_once > 1 else 0)
     horizon = common.get("horizon")
     if horizon is not None and first > default and first * len(arms) > horizon / 2:
         raise ArgumentError(
-            f"at_once must leave most of the horizon to learn from: {at_once:,} units need first batches of {first:,} "
+            f"at_once must leave most of the horizon to learn from: {at_once:,} people need first batches of {first:,} "
             f"pulls of each of {len(arms)} arms, got a horizon of {horizon:,}"
         )
     options = common if first == default else {**common, "first_batch": first}
-    many = f" Every batch has room for {at_once:,} units at once." if at_once > 1 else ""
+    many = f" Every batch has room for {at_once:,} people at once." if at_once > 1 else ""
     short = ""
     if horizon is not None and default < math.floor(2 * math.log(horizon) / common["epsilon"]):
         short = " The horizon is short for this epsilon: no private policy can tell close arms apart in it."

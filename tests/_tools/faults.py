@@ -5,50 +5,67 @@ import errno
 import itertools
 import os
 import shutil
-import tempfile
+from unittest.mock import patch
+
+from discreet.drivers.files import Disk, StateFile
 
 NOBODY = 65534
-STEPS = ("create", "write", "sync", "rename", "sync the folder")
+STEPS = ("create", "allocate", "write the ledger", "write the head", "rename", "sync the folder")
 _number = itertools.count()
 
 
-def crash(thing):
-    """What the end of its process does to an object: its file is free, and nobody uses the object any more."""
-    thing._custody.give_back()
-    thing._retire()
+def crash(driver):
+    """What the end of its process does to a driver: its file is free, and nobody uses the driver any more."""
+    driver._file.lock.release()
+    driver._file, driver._refusal = None, "is gone"
 
 
 def copy_of(path):
-    """A copy under another name, as a careless backup would make it; it can be loaded besides."""
-    copy = f"{path}.copy{next(_number)}"
+    """A copy of both files under another name, as a careless backup would make it; it can be loaded besides."""
+    copy = f"{path} copy {next(_number)}"
     shutil.copy(path, copy)
+    shutil.copy(f"{path}.ledger", f"{copy}.ledger")
     return copy
 
 
+class FullDisk(Disk):
+    """A disk on which one step of a commit fails; a write after half of its content."""
+
+    def __init__(self, step, error=None):
+        self.step, self.error = step, error or OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def fail(self, step):
+        if step == self.step:
+            raise self.error
+
+    def create(self, *args):
+        self.fail("create")
+        return super().create(*args)
+
+    def allocate(self, *args):
+        self.fail("allocate")
+        super().allocate(*args)
+
+    def write(self, file, content):
+        step = "write the ledger" if isinstance(file.name, int) else "write the head"
+        if step == self.step:
+            file.write(content[: len(content) // 2])
+        self.fail(step)
+        super().write(file, content)
+
+    def replace(self, *args):
+        self.fail("rename")
+        super().replace(*args)
+
+    def sync_folder(self, *args):
+        self.fail("sync the folder")
+        super().sync_folder(*args)
+
+
 @contextlib.contextmanager
-def full_disk(monkeypatch, step, after=0):
-    """Let one step of writing a state fail for want of room, after so many writes that went well."""
-    owner, name = {
-        "create": (tempfile, "mkstemp"),
-        "write": (os, "fdopen"),
-        "sync": (os, "fsync"),
-        "rename": (os, "replace"),
-        "sync the folder": (os, "fsync"),
-    }[step]
-    honest, calls, good = getattr(owner, name), itertools.count(1), after
-    if name == "fsync":  # a write syncs its file, then its folder
-        good = 2 * after + (step == "sync the folder")
-
-    def broken(*args, **options):
-        if next(calls) <= good:
-            return honest(*args, **options)
-        if step == "write":
-            os.close(args[0])
-            return open("/dev/full", "wb")
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, name, broken)
+def full_disk(step, error=None):
+    """Let one step of every commit fail while this lasts."""
+    with patch.object(StateFile, "disk", FullDisk(step, error)):
         yield
 
 

@@ -13,7 +13,7 @@ import uvicorn
 
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import make_app
-from discreet.service.storage.database import open_store
+from discreet.service.storage import open_database
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Live:
 @contextlib.contextmanager
 def running(database, *, tick: float = 0.05) -> Iterator[Live]:
     """A service on a new database, with its admin key."""
-    store = open_store(str(database))
-    control = Control(store)
+    opened = open_database(str(database))
+    control = Control(opened)
     key = control.set_up()
     assert key is not None
     with socket.socket() as listener:
@@ -42,4 +42,4 @@ def running(database, *, tick: float = 0.05) -> Iterator[Live]:
         finally:
             server.should_exit = True
             thread.join()
-            store.close()
+            opened.close()

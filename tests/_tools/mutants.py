@@ -3,9 +3,12 @@
 Those that were read in public code come first. A mutant is a small patch of the real classes while a test runs, and
 names
 
-- the exact cases (tests/testing/test_exact_privacy.py) that then lose more than epsilon, by exact probabilities,
+- the exact cases (tests/_tools/exact_cases.py) that then lose more than epsilon, by exact probabilities,
 - the subjects whose audit (`discreet audit`) then refutes their claim, by real noise,
-- the algorithms whose noise scales then differ from the proof.
+- the algorithms whose noise scales (tests/_tools/noise_scales.py) then differ from the proof.
+
+Bugs of algorithms, which can only *ask* for too much, are refused by the curator. To be caught otherwise they are
+planted together with a curator that does not charge.
 
 An algorithm of your own needs a mutant here that its case catches.
 """
@@ -14,22 +17,22 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
-from discreet.mechanisms.binary_tree import trailing_zeros
-from discreet.mechanisms.counters import Node
 
 import discreet
-from discreet import AboveThreshold, Bandit, BinaryTreeCounter, DPSuccessiveElimination, HybridCounter, LaplaceMechanism
 from discreet.bandits._batched import BatchedPolicy
-from discreet.bandits._lazy import LazyPolicy
-from discreet.bandits._noisy_elimination import NoisyElimination
-from discreet.bandits._person_level import PersonLevel
-from discreet.core.noise import PrivateNoise, Reserve, scale_for
+from discreet.bandits._elimination import Elimination
+from discreet.core.noise import PrivateNoise, scale_for
+from discreet.core.plans import TotalsQuery
+from discreet.core.statistics import PairsAccumulator
+from discreet.drivers._base import Driver
 from discreet.drivers.ask_tell import _OPEN, _TOLD
-from discreet.stopping._released import ReleasedRule
+from discreet.mechanisms import Curator, HybridCounter, NoisyTotals, SparseVector, Trees
+from discreet.mechanisms._mechanism import Mechanism
 
 BATCHED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed")
 
@@ -42,6 +45,7 @@ class Mutant:
     exact: tuple[str, ...] = ()
     audit: tuple[str, ...] = ()
     scales: tuple[str, ...] = ()
+    asks: bool = False
 
     @property
     def name(self):
@@ -51,22 +55,61 @@ class Mutant:
 MUTANTS: list[Mutant] = []
 
 
-def mutant(exact=(), audit=(), scales=()):
+def mutant(exact=(), audit=(), scales=(), asks=False):
     """Put a bug on the list."""
 
     def enlist(plant):
-        MUTANTS.append(Mutant(plant, tuple(exact), tuple(audit), tuple(scales)))
+        MUTANTS.append(Mutant(plant, tuple(exact), tuple(audit), tuple(scales), asks))
         return plant
 
     return enlist
 
 
 @contextmanager
-def planted(one):
-    """While this lasts the bug is there."""
+def planted(one, charged=False):
+    """Have the bug for a while; with `charged`, the curator charges for what is asked as it should."""
     with pytest.MonkeyPatch.context() as patch:
         one.plant(patch)
+        if one.asks and not charged:
+            patch.setattr(Curator, "_charge", lambda self, query: None)
         yield
+
+
+def changed_draws(patch, change, *kinds):
+    """Have mechanisms draw by `change(self, honest, sensitivity, epsilon, count)`; `honest` draws as it should."""
+    for kind in kinds or (Mechanism,):
+        honest = kind._draw
+
+        def draw(self, sensitivity, epsilon, count, honest=honest):
+            return change(self, partial(honest, self), sensitivity, epsilon, count)
+
+        patch.setattr(kind, "_draw", draw)
+
+
+def changed_start(patch, change):
+    """Have `change(sparse vector)` at the start of each sparse vector."""
+    honest = SparseVector.__init__
+
+    def init(self, query, arms, grid, noise):
+        honest(self, query, arms, grid, noise)
+        change(self)
+
+    patch.setattr(SparseVector, "__init__", init)
+
+
+def bare_answers(patch, kind, is_bare):
+    """Have a mechanism answer without noise where `is_bare(self, plan)`."""
+    honest = kind.answer
+
+    def answer(self, plan, totals, taken):
+        noise = self.noise
+        self.noise = None if is_bare(self, plan) else noise
+        try:
+            return honest(self, plan, totals, taken)
+        finally:
+            self.noise = noise
+
+    patch.setattr(kind, "answer", answer)
 
 
 # ---------------------------------------------------------------------- read in public code
@@ -83,38 +126,35 @@ def planted(one):
 def one_noise_for_all_arms(patch):
     """One Laplace scalar is added to all totals, so that their differences are exact."""
 
-    def take(self):
-        self.prepare(1)
-        return self._ready[0]
+    def draw(self, honest, sensitivity, epsilon, count):
+        if not hasattr(self, "kept"):
+            self.kept = honest(sensitivity, epsilon, 1)
+        noises, scale = self.kept
+        return noises * count, scale
 
-    patch.setattr(Reserve, "take", take)
+    changed_draws(patch, draw)
+    honest_tests = SparseVector._test_noise
+
+    def test_noise(self, count):
+        if self._threshold_noise is None:
+            return honest_tests(self, count)
+        if not hasattr(self, "kept_test"):
+            self.kept_test = honest_tests(self, 1)
+        return np.repeat(self.kept_test, count)
+
+    patch.setattr(SparseVector, "_test_noise", test_noise)
 
 
 @mutant(exact=[f"{name}, first batch" for name in BATCHED], audit=["adap-ucb", "dp-chernoff-imed"])
 def first_batch_bare(patch):
-    """The first total of every arm is used without noise."""
-    honest = BatchedPolicy._close
-
-    def close(self, totals):
-        if not self._batches[0]:
-            self._laplace._reserve._ready = [0] * len(totals)
-        honest(self, totals)
-
-    patch.setattr(BatchedPolicy, "_close", close)
+    """The first total of every arm is released without noise."""
+    bare_answers(patch, NoisyTotals, lambda self, plan: plan.epoch == 1)
 
 
 @mutant(exact=["binary-tree", "dp-ucb", "guess-and-double"], audit=["binary-tree", "dp-ucb"])
 def first_pull_bare(patch):
-    """The first reward of every arm is used without noise."""
-    honest = BinaryTreeCounter._add
-
-    def add(self, item):
-        if self.count == 0:
-            self._reserve.prepare(1)
-            self._reserve._ready[0] = 0
-        return honest(self, item)
-
-    patch.setattr(BinaryTreeCounter, "_add", add)
+    """The first reward of every arm is released without noise."""
+    bare_answers(patch, Trees, lambda self, plan: not any(self._counters[arm].count for arm in plan.pulls))
 
 
 @mutant(
@@ -123,144 +163,158 @@ def first_pull_bare(patch):
 )
 def first_release_bare(patch):
     """The first release of each mechanism has no noise."""
-    honest = LaplaceMechanism.__init__
 
-    def init(self, sensitivity, epsilon, noise=None):
-        honest(self, sensitivity, epsilon, noise)
-        self._reserve._ready[0] = 0
+    def draw(self, honest, sensitivity, epsilon, count):
+        noises, scale = honest(sensitivity, epsilon, count)
+        if not hasattr(self, "begun"):
+            self.begun, noises = True, [0, *noises[1:]]
+        return noises, scale
 
-    patch.setattr(LaplaceMechanism, "__init__", init)
+    changed_draws(patch, draw)
 
 
 @mutant(exact=["binary-tree"])
 def noise_drawn_again(patch):
-    """Every total is published with fresh noise for all of its nodes, which averages out."""
+    """Instead of a node the total is released, with fresh noise for all of its nodes, which averages out."""
+    honest = Trees.answer
 
-    def add(self, item):
-        self.count += 1
-        level = trailing_zeros(self.count)
-        for lower in range(level):
-            item += self._exact[lower]
-            self._exact[lower] = 0
-        self._exact[level] = item
-        self._total = sum(self._exact) + sum(self._reserve.take() for _ in range(self.count.bit_count()))
-        return Node(1, self.count, self._total, self.scale, self.epsilon / self.levels)
+    def answer(self, plan, totals, taken):
+        noise, self.noise = self.noise, None
+        (release,) = honest(self, plan, totals, taken)
+        self.noise = noise
+        self.exact = getattr(self, "exact", 0) + totals[release.arm]
+        nodes = self._counters[release.arm].count.bit_count()
+        noises, scale = self._draw(plan.query.horizon.bit_length() * self.width, plan.query.epsilon, nodes)
+        return (release._replace(steps=self.exact + sum(noises), scale=scale),)
 
-    patch.setattr(BinaryTreeCounter, "_add", add)
+    patch.setattr(Trees, "answer", answer)
 
 
 @mutant(exact=["binary-tree"], scales=["dp-ucb"])
 def natural_logarithm(patch):
     """ln T levels instead of log2 T."""
-    honest = BinaryTreeCounter.__init__
-
-    def init(self, horizon, sensitivity, epsilon, noise=None):
-        honest(self, horizon, sensitivity, epsilon, noise)
-        self._reserve = Reserve(self.noise, self.scale * math.log(2))
-
-    patch.setattr(BinaryTreeCounter, "__init__", init)
+    changed_draws(patch, lambda self, honest, sensitivity, *rest: honest(sensitivity * math.log(2), *rest), Trees)
 
 
 @mutant(exact=["hybrid-counter", "dp-ucb-hybrid"], audit=["hybrid-counter"], scales=["dp-ucb-hybrid"])
 def hybrid_spends_twice(patch):
     """Epsilon for each part of the hybrid counter."""
-    honest = HybridCounter.__init__
 
-    def init(self, sensitivity, epsilon, noise=None):
-        honest(self, sensitivity, 2 * epsilon, noise)
+    def draw(self, honest, sensitivity, epsilon, count):
+        hybrid = isinstance(next(iter(self._counters.values())), HybridCounter)
+        return honest(sensitivity, 2 * epsilon if hybrid else epsilon, count)
 
-    patch.setattr(HybridCounter, "__init__", init)
+    changed_draws(patch, draw, Trees)
 
 
 @mutant(exact=["hybrid-counter", "dp-ucb-hybrid"], audit=["hybrid-counter", "dp-ucb-hybrid"])
 def bare_between_powers_of_two(patch):
-    """Noise is added at powers of two only, and the items in between are added as they are."""
-    honest = HybridCounter._add
+    """Noise is added at powers of two only, and the nodes in between are released as they are."""
 
-    def add(self, item):
-        if not self.count & (self.count + 1):
-            return honest(self, item)
-        self.count += 1
-        self._block += item
-        self._total = self._released + self._block
-        return Node(self.count, self.count, item, self._reserve.scale, self.epsilon / 2)
+    def is_bare(self, plan):
+        counts = [self._counters[arm].count for arm in plan.pulls]
+        return all(count & (count + 1) for count in counts)
 
-    patch.setattr(HybridCounter, "_add", add)
+    bare_answers(patch, Trees, is_bare)
 
 
 @mutant(exact=["dp-se, a tie"], audit=["dp-se", "dp-bai"])
 def decides_by_exact_totals(patch):
-    """Noisy totals are shown, but exact ones decide who goes and who leads."""
-    honest = DPSuccessiveElimination._close
+    """Noisy totals are shown, but the driver hands over exact ones, which decide who goes and who leads."""
+    leaked = leak(patch)
+    honest = Elimination._keep
 
-    def close(self, totals):
-        self._drop = lambda scores, threshold: type(self)._drop(self, dict(totals), threshold)
-        honest(self, totals)
-        del self._drop
+    def keep(self, scores, stays):
+        honest(self, {self._index[arm]: total for arm, total in leaked.items()}, stays)
 
-    patch.setattr(DPSuccessiveElimination, "_close", close)
+    patch.setattr(Elimination, "_keep", keep)
+
+
+def leak(patch):
+    """Have drivers hand the totals of the epoch that they close to whoever looks, and return them as a mapping."""
+    leaked, honest = {}, Driver._close
+
+    def close(self, plan, totals):
+        leaked.clear()
+        leaked.update(totals or {})
+        return honest(self, plan, totals)
+
+    patch.setattr(Driver, "_close", close)
+    return leaked
 
 
 @mutant(exact=["above-threshold, long"], audit=["above-threshold"])
 def no_threshold_noise(patch):
-    """AboveThreshold compares with the bare threshold."""
-    honest = AboveThreshold.__init__
+    """Measures are compared with the bare limit."""
 
-    def init(self, sensitivity, epsilon, *rest):
-        honest(self, sensitivity, epsilon, *rest)
-        self._threshold_noise = 0
+    def start(self):
+        self._threshold_noise = None if self._one_sided else 0
 
-    patch.setattr(AboveThreshold, "__init__", init)
+    changed_start(patch, start)
 
 
 @mutant(exact=["above-threshold", "dp-se", "dp-exp-nas", "prefix-above-threshold, after a no"], audit=["dp-exp-nas"])
 def no_query_noise(patch):
-    """AboveThreshold perturbs the threshold only, and releases are bare."""
-    patch.setattr(Reserve, "take", lambda self: 0)
+    """A sparse vector perturbs the threshold only, and totals are bare."""
+    honest = SparseVector._test_noise
+
+    def test_noise(self, count):
+        return honest(self, count) if self._threshold_noise is None else np.zeros(count, np.int64)
+
+    patch.setattr(SparseVector, "_test_noise", test_noise)
+    changed_draws(patch, lambda self, honest, s, e, count: ([0] * count, scale_for(s, e)))
 
 
 @mutant(exact=["dp-nas, second sample"])
 def one_query_noise_for_many(patch):
     """One noise for all tests of a batch."""
-    honest = Reserve.take_many
-    patch.setattr(Reserve, "take_many", lambda self, count: np.full(count, honest(self, count)[0]))
+    honest = SparseVector._test_noise
+    patch.setattr(SparseVector, "_test_noise", lambda self, count: np.full(count, honest(self, count)[0]))
 
 
 @mutant(exact=["above-threshold, back and forth"], scales=["dp-nas", "dp-se-svt"])
 def forgotten_factor_two(patch):
-    """The query noise pays for one move of the query instead of two: scales of 2d/epsilon."""
-    honest = AboveThreshold.__init__
+    """The tests' noise pays for one move of the measure instead of two: scales of 2d/epsilon."""
 
-    def init(self, sensitivity, epsilon, *rest):
-        honest(self, sensitivity, 1.5 * epsilon, *rest)
+    def start(self):
+        self.scale *= 1 if self._one_sided else 2 / 3
 
-    patch.setattr(AboveThreshold, "__init__", init)
+    changed_start(patch, start)
 
 
 @mutant(exact=["above-threshold, no and yes"])
 def goes_on_after_halting(patch):
-    """Tests go on after the first yes, against the same noisy threshold."""
+    """Tests go on after the first yes, against the same noisy limit."""
+    honest = SparseVector._release_totals
 
-    def test(self, query, threshold):
-        self.tests += 1
-        return query - math.ceil(threshold) >= self._threshold_noise + self._query_noise.take()
+    def release_totals(self, epoch, query, spans):
+        kept = self._sums, self._threshold_noise
+        released = honest(self, epoch, query, spans)
+        (self._sums, self._threshold_noise), self._halted = kept, False
+        return released
 
-    patch.setattr(AboveThreshold, "test", test)
+    patch.setattr(SparseVector, "_release_totals", release_totals)
 
 
 @mutant(exact=["above-threshold, long"])
 def tells_the_noisy_query(patch):
-    """At the yes the noisy query is told, with the noise that was tested."""
+    """At the yes the noisy measure is told, with the noise that was tested."""
+    measured, test_noise, answer = SparseVector._measured, SparseVector._test_noise, SparseVector.answer
 
-    def test(self, query, threshold):
-        self._open()
-        noisy = query - int(self._query_noise.take())
-        if noisy < math.ceil(threshold) + self._threshold_noise:
-            return False
-        self._halt()
-        return noisy
+    def keep_measure(self, *rest):
+        self.told = measured(self, *rest)
+        return self.told
 
-    patch.setattr(AboveThreshold, "test", test)
+    def keep_noise(self, count):
+        self.noises = test_noise(self, count)
+        return self.noises
+
+    def tell(self, *rest):
+        tests, *totals = answer(self, *rest)
+        return tests._replace(steps=self.told - int(self.noises[0]) if tests.above else None), *totals
+
+    for name, method in {"_measured": keep_measure, "_test_noise": keep_noise, "answer": tell}.items():
+        patch.setattr(SparseVector, name, method)
 
 
 # ---------------------------------------------------------------------- what else can go wrong
@@ -268,16 +322,17 @@ def tells_the_noisy_query(patch):
 
 @mutant(
     exact=[
-        "laplace", "above-threshold", "binary-tree", "dp-se", "dp-bai", "dp-ucb", "dp-se-modified", "dp-se-svt",
-        "dp-exp-nas", "dp-nas", "dp-nas-released, second block", "dp-bernstein, halting", "dp-se-sharp", "dp-bai-sharp",
-        "prefix-above-threshold, no yes", "prefix-above-threshold, first test", "dp-nas-one-sided",
+        "laplace", "laplace, pairs", "laplace, held", "above-threshold", "binary-tree", "dp-se", "dp-bai", "dp-ucb",
+        "dp-se-modified", "dp-se-svt", "dp-exp-nas", "dp-nas", "dp-nas-released, second block", "dp-bernstein, halting",
+        "dp-se-sharp", "dp-bai-sharp", "prefix-above-threshold, no yes", "prefix-above-threshold, first test",
+        "dp-nas-one-sided",
     ],
     audit=["laplace", "binary-tree", "hybrid-counter", "dp-imed", "dp-nas-released"],
     scales=["dp-nas", "dp-exp-nas", "dp-se", "dp-se-svt", "dp-ucb", "dp-ucb-hybrid", "lazy-ucb", "guess-and-double"],
 )  # fmt: skip
 def halved_sensitivity(patch):
     """The scale is computed for half of what one reward can change."""
-    for module in ("laplace", "above_threshold", "prefix_above_threshold", "binary_tree", "hybrid"):
+    for module in ("_mechanism", "sparse_vector"):
         patch.setattr(f"discreet.mechanisms.{module}.scale_for", lambda d, epsilon: scale_for(d, epsilon) / 2)
 
 
@@ -286,9 +341,8 @@ def halved_sensitivity(patch):
     scales=["dp-nas", "dp-se", "dp-imed", "lazy-dp-ts", "dp-bernstein"],
 )
 def sensitivity_of_one_step(patch):
-    """Noise for totals in rewards is added to totals in grid units: a millionth of what is needed."""
-    honest = LaplaceMechanism.__init__
-    patch.setattr(LaplaceMechanism, "__init__", lambda self, _, epsilon, noise=None: honest(self, 1, epsilon, noise))
+    """Noise for totals in rewards is added to totals in grid steps: a millionth of what is needed."""
+    changed_draws(patch, lambda self, honest, sensitivity, *rest: honest(1, *rest))
 
 
 @mutant(
@@ -303,13 +357,8 @@ def sensitivity_of_one_step(patch):
     scales=["dp-nas", "dp-se-svt", "dp-bai"],
 )  # fmt: skip
 def release_at_full_epsilon(patch):
-    """The Laplace half of a composition spends epsilon instead of epsilon/2; alone it spends 2 epsilon."""
-    honest = LaplaceMechanism.__init__
-
-    def init(self, sensitivity, epsilon, noise=None):
-        honest(self, sensitivity, 2 * epsilon, noise)
-
-    patch.setattr(LaplaceMechanism, "__init__", init)
+    """The totals of a composition spend epsilon instead of epsilon/2; alone they spend 2 epsilon."""
+    changed_draws(patch, lambda self, honest, d, epsilon, n: honest(d, 2 * epsilon, n), NoisyTotals, SparseVector)
 
 
 @mutant(scales=["dp-nas", "dp-exp-nas", "dp-se-svt", "dp-se-modified"])
@@ -318,29 +367,48 @@ def sparse_vector_at_full_epsilon(patch):
 
     Prefix sums move together, so on tiny inputs this costs less than epsilon; its scale shows.
     """
-    honest = AboveThreshold.__init__
-    patch.setattr(AboveThreshold, "__init__", lambda self, d, epsilon, *rest: honest(self, d, 2 * epsilon, *rest))
+
+    def start(self):
+        self.scale /= 2
+
+    changed_start(patch, start)
+
+
+@mutant(
+    exact=["above-threshold, across zero", "above-threshold, back and forth"],
+    audit=["above-threshold"],
+    scales=["dp-nas", "dp-exp-nas", "dp-se-svt", "dp-se-modified"],
+)
+def a_third_of_the_noise_of_tests(patch):
+    """The noise of one-sided tests is used for measures that may move up at one test and down at another."""
+
+    def start(self):
+        self.scale /= 1 if self._one_sided else 3
+
+    changed_start(patch, start)
 
 
 @mutant(exact=["laplace, reloaded"], audit=["dp-se", "dp-imed"])
 def noise_again_after_a_reload(patch):
-    """A saved state has the noise in it that was used last, and a reloaded object uses it again."""
+    """A saved state has the noise in it that was used last, and a reloaded mechanism uses it again."""
 
-    class Remembering(list):
-        used = None
+    def draw(self, honest, sensitivity, epsilon, count):
+        noises, scale = honest(sensitivity, epsilon, count)
+        stored = self.__dict__.pop("stored", [])
+        self.used = [*stored, *noises][:count]
+        return self.used, scale
 
-    def take(self):
-        self.prepare(1)
-        rest = Remembering(self._ready[1:])
-        rest.used, self._ready = self._ready[0], rest
-        return rest.used
+    def restore(self, state):
+        self._held = {arm: (total, count) for arm, total, count in state["held"]}
+        self.stored = state["used"]
 
     def state(self):
-        used = getattr(self._ready, "used", None)
-        return [*([] if used is None else [used]), *self._ready]
+        used = getattr(self, "stored", getattr(self, "used", []))
+        return {"held": [[arm, *sums] for arm, sums in self._held.items()], "used": used}
 
-    patch.setattr(Reserve, "take", take)
-    patch.setattr(Reserve, "state", state)
+    changed_draws(patch, draw, NoisyTotals)
+    patch.setattr(NoisyTotals, "state", state)
+    patch.setattr(NoisyTotals, "restore", restore)
 
 
 @mutant(audit=["laplace", "dp-se", "dp-exp-nas", "dp-ucb"])
@@ -363,148 +431,188 @@ def mean_over_answers(patch):
     def expire(self, tickets=None):
         answers = Counter(arm for arm, status in zip(self._arms, self._status, strict=True) if status == _TOLD)
         missing = [
-            (self._start + place, arm)
+            (self._first + place, arm)
             for place, (arm, status) in enumerate(zip(self._arms, self._status, strict=True))
             if status == _OPEN
         ]
         mean = {arm: round(self._sums[arm] / answers[arm]) if answers[arm] else 0 for _, arm in missing}
         return len(self._count_all([(number, mean[arm]) for number, arm in missing]))
 
-    patch.setattr(Bandit, "expire", expire)
+    patch.setattr(discreet.Bandit, "expire", expire)
+
+
+def unchecked_totals(patch):
+    """Have mechanisms take any total."""
+    patch.setattr(Mechanism, "_check_total", lambda self, arm, total, largest: total)
 
 
 @mutant(exact=[f"{name}, first batch" for name in BATCHED], audit=["dp-imed"])
 def totals_so_far(patch):
-    """Every batch is released with all batches before it."""
-    honest = BatchedPolicy._close
+    """The curator has every batch released with all batches before it."""
+    honest = Curator.release
+    unchecked_totals(patch)
 
-    def close(self, totals):
-        past = self.__dict__.setdefault("_past", Counter())
-        past.update(totals)
-        honest(self, {number: past[number] for number in totals})
+    def release(self, plan, totals=None):
+        past = self.__dict__.setdefault("past", Counter())
+        past.update(totals or {})
+        return honest(self, plan, totals and {arm: past[arm] for arm in totals})
 
-    patch.setattr(BatchedPolicy, "_close", close)
+    patch.setattr(Curator, "release", release)
 
 
 @mutant(exact=["dp-bernstein, first block", "dp-nas-released, first block"], audit=["dp-nas-released"])
 def running_total(patch):
-    """Each release has all samples so far in it."""
-    honest = ReleasedRule._release
+    """The driver adds each block to what it has added up before."""
+    honest = discreet.Stream._open
+    unchecked_totals(patch)
 
-    def release(self):
-        total = self._sum
+    def begin(self):
+        before = getattr(self, "_sums", None)
         honest(self)
-        self._sum = total
+        if before is not None:
+            self._sums.restore([0, *before.state()[1:]])
 
-    patch.setattr(ReleasedRule, "_release", release)
+    patch.setattr(discreet.Stream, "_open", begin)
 
 
 @mutant(exact=["lazy-ucb, first block", "lazy-dp-ts, first block"], audit=["lazy-ucb"])
 def remembered_block(patch):
-    """A block's rewards stay in the next one's total."""
-    honest = LazyPolicy._release
+    """A block's rewards are held on after its release, and stay in the next one's total."""
+    honest = NoisyTotals.answer
 
-    def release(self, number):
-        total = self._partial[number]
-        honest(self, number)
-        self._partial[number] = total
+    def answer(self, plan, totals, taken):
+        before = {arm: total for arm, (total, _) in self._held.items()}
+        releases = honest(self, plan, totals, taken)
+        for release in releases:
+            self._held[release.arm] = before.get(release.arm, 0) + totals[release.arm], 0
+        return releases
 
-    patch.setattr(LazyPolicy, "_release", release)
+    patch.setattr(NoisyTotals, "answer", answer)
 
 
 @mutant(exact=["dp-bernstein, first block", "dp-bernstein, second block"])
 def overlapping_pairs(patch):
     """Differences of all neighbours in a block: each sample is in two squares."""
+    honest = PairsAccumulator.add
 
-    def fill(self, units):
-        whole = units.astype(np.int64)
-        self._square_sum += int((np.diff(whole) ** 2).sum()) + int((whole[0] - whole[-1]) ** 2)
-        ReleasedRule._take(self, int(units.sum()), units.size)
+    def add(self, steps):
+        before, whole = self._squares, np.asarray(steps, dtype=np.int64)
+        honest(self, steps)
+        self._squares = before + int((np.diff(whole) ** 2).sum()) + int((whole[0] - whole[-1]) ** 2)
 
-    patch.setattr(discreet.DPBernstein, "_fill", fill)
+    unchecked_totals(patch)
+    patch.setattr(PairsAccumulator, "add", add)
 
 
-@mutant(exact=["dp-bernstein, first block", "dp-bernstein, halting"], scales=["dp-bernstein"])
+@mutant(exact=["dp-bernstein, first block", "dp-bernstein, halting"], scales=["dp-bernstein"], asks=True)
 def squares_for_nothing(patch):
     """The total takes all of epsilon, and the squares their share on top."""
-    patch.setattr(discreet.DPBernstein, "mean_epsilon", property(lambda self: self.epsilon))
+    epsilons = property(lambda self: (self.epsilon * self.epsilon_share, self.epsilon))
+    patch.setattr(discreet.DPBernstein, "epsilons", epsilons)
 
 
-@mutant(exact=["guess-and-double, batches"])
+@mutant(exact=["guess-and-double, batches"], asks=True)
 def phases_double_epsilon(patch):
     """Each phase doubles epsilon along with its guess."""
-    honest = discreet.GuessAndDouble._start_phase
+    honest = discreet.GuessAndDouble._learn
 
-    def start(self):
-        options = self._inner_options
-        self._inner_options = {**options, "epsilon": options["epsilon"] * self.guess / self.first_guess}
-        honest(self)
-        self._inner_options = options
+    def learn(self, plan, releases):
+        before = self.phase
+        honest(self, plan, releases)
+        if self.phase > before:
+            self._inner = replace(self._inner, epsilon=self.policy.epsilon * 2**self.phase)
 
-    patch.setattr(discreet.GuessAndDouble, "_start_phase", start)
+    patch.setattr(discreet.GuessAndDouble, "_learn", learn)
 
 
 @mutant(exact=["dp-se, first of two epochs", "dp-se-sharp, first of two epochs"], audit=["dp-se"])
 def elimination_never_forgets(patch):
-    """An epoch's total has all epochs before in it."""
-    for kind in (DPSuccessiveElimination, discreet.DPSharpElimination):
+    """The mechanism has all epochs before in an epoch's total."""
+    honest = NoisyTotals.answer
 
-        def close(self, totals, honest=kind._close):
-            past = self.__dict__.setdefault("_past", Counter())
-            past.update(totals)
-            honest(self, {number: past[number] for number in totals})
+    def answer(self, plan, totals, taken):
+        past = self.__dict__.setdefault("past", Counter())
+        releases = honest(self, plan, totals, taken)
+        told = tuple(release._replace(steps=release.steps + past[release.arm]) for release in releases)
+        past.update(totals)
+        return told
 
-        patch.setattr(kind, "_close", close)
+    patch.setattr(NoisyTotals, "answer", answer)
 
 
 @mutant(exact=["dp-se-sharp, first of two epochs", "dp-se-sharp, second of two epochs"], audit=["dp-se"])
 def noise_of_an_arm_for_ever(patch):
     """An arm keeps its first noise, so that the difference of two of its releases is exact."""
 
-    def take(self):
-        self.prepare(2)  # two arms take turns
-        self._ready.append(self._ready.pop(0))
-        return self._ready[-1]
+    def draw(self, honest, sensitivity, epsilon, count):
+        if not hasattr(self, "kept"):
+            self.kept = honest(sensitivity, epsilon, count)
+        noises, scale = self.kept
+        return noises[:count], scale
 
-    patch.setattr(Reserve, "take", take)
+    changed_draws(patch, draw, NoisyTotals)
 
 
 @mutant(exact=["dp-se-sharp"], audit=["dp-se-sharp"])
 def drops_by_exact_totals(patch):
-    """The test looks at the exact totals, and only what is published has noise."""
-    honest = discreet.DPSharpElimination._close
+    """The test looks at exact totals that the driver hands over, and only what is published has noise."""
+    leaked = leak(patch)
+    honest = discreet.DPSharpElimination._decide
 
-    def close(self, totals):
-        honest(self, totals)
+    def decide(self, releases):
+        honest(self, releases)
+        width, totals = self.grid.width, {self._index[arm]: total for arm, total in leaked.items()}
         best = max(totals.values())
-        self._viable = [arm for arm, total in totals.items() if not self.is_behind(self.epoch, best - total, total)]
+        self._viable = [
+            arm for arm, total in totals.items()
+            if not self.is_behind(self.epoch, (best - total) / width, total / width)
+        ]  # fmt: skip
 
-    patch.setattr(discreet.DPSharpElimination, "_close", close)
+    patch.setattr(discreet.DPSharpElimination, "_decide", decide)
+
+
+@mutant(
+    exact=["dp-se", "dp-se-sharp", "adap-ucb, first batch", "dp-imed, second batch"],
+    audit=["dp-se"],
+    scales=["dp-se", "dp-imed"],
+    asks=True,
+)
+def asks_for_twice_its_epsilon(patch):
+    """An algorithm asks for releases at twice its epsilon."""
+    patch.setattr(Elimination, "_query", lambda self: TotalsQuery((2 * self.epsilon,)))
+    patch.setattr(BatchedPolicy, "_query", property(lambda self: TotalsQuery((2 * self.epsilon,))))
 
 
 # ---------------------------------------------------------------------- people who take part in every epoch
 
 PERSON = ("dp-se-person", "dp-se-sharp-person")
+PERSON_KINDS = (discreet.DPPersonElimination, discreet.DPSharpPersonElimination)
 
 
-@mutant(exact=[f"{name}, two epochs" for name in PERSON], audit=PERSON[:1], scales=PERSON)
+@mutant(exact=[f"{name}, two epochs" for name in PERSON], audit=PERSON[:1], scales=PERSON, asks=True)
 def epsilon_in_every_epoch(patch):
     """The trap: what is private for a reward is taken for a person, who then pays epsilon in each epoch."""
-    for kind in (discreet.DPPersonElimination, discreet.DPSharpPersonElimination):
+    for kind in PERSON_KINDS:
         patch.setattr(kind, "epoch_epsilon", lambda self, epoch: self.epsilon)
 
 
-@mutant(exact=["dp-se-person, two epochs", "dp-se-sharp-person, three epochs"], scales=PERSON)
+@mutant(exact=["dp-se-person, two epochs", "dp-se-sharp-person, three epochs"], scales=PERSON, asks=True)
 def scale_of_the_epoch_before(patch):
-    """Epochs are counted from 0 where the noise is made, and from 1 where it is accounted for."""
-    honest = PersonLevel._mechanism
-    patch.setattr(PersonLevel, "_mechanism", lambda self, epoch: honest(self, epoch - 1))
+    """Epochs are counted from 0 where the query is made, and from 1 where it is accounted for."""
+    for kind in PERSON_KINDS:
+        kept = 1 / 2 if kind is PERSON_KINDS[0] else 2 / 3
+
+        def query(self, kept=kept):
+            return TotalsQuery((self.epoch_epsilon(self.epoch + 1) / kept,))
+
+        patch.setattr(kind, "_query", query)
 
 
-@mutant(exact=["dp-se-person, three epochs"], scales=PERSON)
+@mutant(exact=["dp-se-person, three epochs"], scales=PERSON, asks=True)
 def scale_of_the_first_epoch(patch):
-    """The noise of the first epoch serves for all: two halves are still epsilon, and three are not."""
-    patch.setattr(PersonLevel, "_draw_ahead", NoisyElimination._draw_ahead)
+    """The price of the first epoch serves for all: two halves are still epsilon, and three are not."""
+    for kind in PERSON_KINDS:
+        patch.setattr(kind, "_query", lambda self: TotalsQuery((self.epoch_epsilon(1),)))
 
 
 # ---------------------------------------------------------------------- sums of one stream, tested from one side
@@ -518,33 +626,31 @@ def scale_of_the_first_epoch(patch):
     scales=["dp-nas-one-sided"],
 )  # fmt: skip
 def prefix_noise_a_fifth_smaller(patch):
-    """The noises of the test of prefix sums are 0.8 times what the proof asks for."""
-    patch.setattr("discreet.mechanisms.prefix_above_threshold.scale_for", lambda d, e: 0.8 * scale_for(d, e))
+    """The noises of one-sided tests are 0.8 times what the proof asks for."""
+
+    def start(self):
+        self.scale *= 0.8 if self._one_sided else 1
+
+    changed_start(patch, start)
 
 
 @mutant(exact=["prefix-above-threshold, long", "dp-nas-one-sided, at the limit"])
 def no_prefix_threshold_noise(patch):
-    """Prefix sums are compared with the bare threshold."""
-    honest = discreet.PrefixSumAboveThreshold.__init__
+    """Sums are compared with the bare limit."""
 
-    def init(self, sensitivity, epsilon, noise=None):
-        honest(self, sensitivity, epsilon, noise)
-        self._threshold_noise = 0
+    def start(self):
+        self._threshold_noise = 0 if self._one_sided else None
 
-    patch.setattr(discreet.PrefixSumAboveThreshold, "__init__", init)
+    changed_start(patch, start)
 
 
 @mutant(exact=["prefix-above-threshold, second test"])
 def two_sided_prefix_sums(patch):
     """Tests how far the sum is from two a test, on either side: so does |sum| where items may be negative."""
-    honest = discreet.PrefixSumAboveThreshold.test
+    honest = SparseVector._measured
 
-    def test(self, threshold):
-        exact, drift = self._sum, 2 * self.tests
-        self._sum = abs(exact - drift)
-        try:
-            return honest(self, threshold)
-        finally:
-            self._sum = exact
+    def measured(self, measure):
+        exact = honest(self, measure)
+        return abs(exact - 2 * (self._tests - 1)) if self._one_sided else exact
 
-    patch.setattr(discreet.PrefixSumAboveThreshold, "test", test)
+    patch.setattr(SparseVector, "_measured", measured)

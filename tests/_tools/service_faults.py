@@ -21,8 +21,7 @@ from discreet.service.experiments import closing
 from discreet.service.http import tokens
 from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.messages import NewPopulation
-from discreet.service.storage import schema
-from discreet.service.storage.database import open_store
+from discreet.service.storage import open_database, schema
 from tests._tools.killing import tell as note
 from tests._tools.postgres import _free_port
 from tests._tools.service_tools import FULL, Clock, small
@@ -33,8 +32,8 @@ EACH = 100  # what an experiment of `small` costs, and so the noise: a hundredth
 
 
 def close_until_killed(url, trace, length):
-    """Close whatever is ripe; die at a statement of a close if there is a length, or wait to be killed."""
-    store = open_store(url)
+    """Close whatever is due; die at a statement of a close if there is a length, or wait to be killed."""
+    database = open_database(url)
     left = length
 
     def count(*_):
@@ -46,14 +45,14 @@ def close_until_killed(url, trace, length):
                 os.kill(os.getpid(), signal.SIGKILL)
 
     while True:
-        ripe = closing.ripe(store)
-        event.listen(store.engine, "before_cursor_execute", count)
-        event.listen(store.engine, "commit", count)
-        for experiment in ripe:
-            closing.close_if_ripe(store, experiment)
-        event.remove(store.engine, "before_cursor_execute", count)
-        event.remove(store.engine, "commit", count)
-        if not ripe:
+        due = closing.due(database)
+        event.listen(database.engine, "before_cursor_execute", count)
+        event.listen(database.engine, "commit", count)
+        for experiment in due:
+            closing.close_if_due(database, experiment)
+        event.remove(database.engine, "before_cursor_execute", count)
+        event.remove(database.engine, "commit", count)
+        if not due:
             time.sleep(0.002)
 
 
@@ -95,7 +94,7 @@ class Closers:
 def race(world, folder, *, experiments, epochs, closers, seed):
     """Fill so many epochs of so many experiments while racing closers die; tells what was released and who died.
 
-    The clock of whoever fills stands still in the past, so every epoch is ripe as soon as it is full.
+    The clock of whoever fills stands still in the past, so every epoch is due as soon as it is full.
     """
     assert isinstance(world.clock, Clock)
     choice, names = random.Random(seed), [f"x{number}" for number in range(experiments)]
@@ -133,7 +132,7 @@ def _closed(world, name):
 def _fill(world, name, expected, choice, epochs):
     """Deal and report a whole epoch, with a sum that is known here alone.
 
-    It is ripe once its last slot is dealt, so that one is dealt and reported in the same transaction.
+    It is due once its last slot is dealt, so that one is dealt and reported in the same transaction.
     """
     view = world.control.experiment(name).epoch
     if view.number > epochs or view.dealt == view.quota:
@@ -149,19 +148,19 @@ def _fill(world, name, expected, choice, epochs):
     assert set(world.tell(*map(rewarded, given))) == {"accepted"}
     started, last = world.control.started(name), traffic.Ask(world.control.started(name), [f"{view.number}-last"])
 
-    def work(connection):
-        world.store.lock(connection, started.id, shared=True)
-        (one,) = traffic.assign(world.store, connection, last)
+    def work(transaction):
+        transaction.lock(started.id, shared=True)
+        (one,) = traffic.assign(transaction, last)
         reward = float(by_arm[one.arm] < ones) * FULL
         told = traffic.Tell(started, tokens.open_token(one.assignment), int(reward))
-        return traffic.tell(world.store, connection, "-", [told])
+        return traffic.tell(transaction, "-", [told])
 
-    assert world.store.write(work) == ["accepted"]
+    assert world.database.write(work) == ["accepted"]
 
 
 def _unchanged(world, seen):
     """What was released before is there, and as it was."""
-    now = {(row["experiment"], row["epoch"], row["arm"]): row for row in world.rows(schema.release)}
+    now = {(row["experiment"], row["epoch"], row["part"]): row for row in world.rows(schema.release)}
     assert all(now.get(key) == row for key, row in seen.items())
     seen.update(now)
 
@@ -193,7 +192,7 @@ def noise_ratio(world, expected):
     """The mean size of the noise in all releases, in parts of its scale: 1 if each was drawn once and kept."""
     names = {world.control.started(name).id: name for name, _ in expected}
     sizes = [
-        abs(int(row["units"]) - expected[names[row["experiment"]], row["epoch"]] * FULL) / (FULL / EACH)
+        abs(int(row["steps"]) - expected[names[row["experiment"]], row["epoch"]] * FULL) / (FULL / EACH)
         for row in world.rows(schema.release)
     ]
     return sum(sizes) / len(sizes)

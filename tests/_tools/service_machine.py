@@ -38,7 +38,7 @@ class Model:
     epoch: int | None = 1
     quota: int = 0
     once: bool = False
-    ripe_at: float | None = None
+    due_at: float | None = None
     given: dict = field(default_factory=dict)  # assignments of the open epoch, by unit
     told: dict = field(default_factory=dict)  # rewards, by token
     old: list = field(default_factory=list)  # assignments of epochs that have ended
@@ -69,7 +69,7 @@ class Model:
         """The open epoch has ended, and this is the next."""
         self.old += self.given.values()
         self.before |= set(self.given)
-        self.given, self.told, self.ripe_at = {}, {}, None
+        self.given, self.told, self.due_at = {}, {}, None
         self.epoch, self.quota = (view.number, view.quota) if view else (None, 0)
 
 
@@ -91,7 +91,7 @@ class Traffic(RuleBasedStateMachine):
 
     def teardown(self):
         if hasattr(self, "world"):
-            self.world.store.close()
+            self.world.database.close()
             self.folder.cleanup()
 
     # ------------------------------------------------------------------ traffic
@@ -119,8 +119,8 @@ class Traffic(RuleBasedStateMachine):
             known = self.model.given.setdefault(unit, one)
             assert known == one
             assert one.epoch == self.model.epoch
-            if len(self.model.given) == self.model.quota and self.model.ripe_at is None:
-                self.model.ripe_at = now + WINDOW
+            if len(self.model.given) == self.model.quota and self.model.due_at is None:
+                self.model.due_at = now + WINDOW
         arms = Counter(one.arm for one in self.model.given.values())
         assert not arms or max(arms.values()) - min(arms["a"], arms["b"]) <= 1 or len(arms) == 1
 
@@ -166,7 +166,7 @@ class Traffic(RuleBasedStateMachine):
         steps["clock"] += 1
         self.world.clock.wait(seconds)
 
-    @rule(what=st.sampled_from(["close", "crash", "crash_within_a_close", "scrub", "pause_or_resume", "stop"]))
+    @rule(what=st.sampled_from(["close", "crash", "crash_within_a_close", "erase", "pause_or_resume", "stop"]))
     def disturb(self, what):
         """What happens less often than traffic."""
         steps[what.replace("_", " ")] += 1
@@ -174,14 +174,14 @@ class Traffic(RuleBasedStateMachine):
 
     @rule()
     def end(self):
-        """Wait until everything that is full is ripe, and close it."""
+        """Wait until everything that is full is due, and close it."""
         steps["close"] += 1
-        self.world.clock.now = max(self.world.clock.now, self.model.ripe_at or 0.0)
+        self.world.clock.now = max(self.world.clock.now, self.model.due_at or 0.0)
         self.close()
 
     def close(self):
-        model, ripe = self.model, self.model.ripe_at is not None and self.model.ripe_at <= self.world.clock.now
-        expected = model.epoch if model.state == "running" and ripe else None
+        model, due = self.model, self.model.due_at is not None and self.model.due_at <= self.world.clock.now
+        expected = model.epoch if model.state == "running" and due else None
         assert self.world.close(NAME) == expected
         if expected is None:
             return
@@ -193,8 +193,8 @@ class Traffic(RuleBasedStateMachine):
             assert one.count == ended.planned[one.arm]
         model.end(view.epoch)
 
-    def scrub(self):
-        self.world.scrub()
+    def erase(self):
+        self.world.erase()
         kept = 0 if self.model.state == "stopped" else len(self.model.given)
         assert self.world.count(schema.assignment) == kept
 
@@ -208,7 +208,7 @@ class Traffic(RuleBasedStateMachine):
     def crash_within_a_close(self):
         """A close that is cut off between its release and its end has not happened."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(budget, "hold", _cut_off)
+            patch.setattr(budget, "state", _cut_off)
             try:
                 self.world.close(NAME)
             except ConnectionError:
@@ -249,14 +249,14 @@ class Traffic(RuleBasedStateMachine):
         assert self.world.control.ledger("crowd").intact
 
 
-def _cut_off(*_):
+def _cut_off(*_, **__):
     raise ConnectionError("cut off")
 
 
 def in_haste(world):
     """The same without waiting for the disk, which no walk turns off."""
-    world.store.engine.dispose()
-    event.listen(world.store.engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))
+    world.database.engine.dispose()
+    event.listen(world.database.engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF"))
     return world
 
 

@@ -5,19 +5,16 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
 from sqlalchemy import func, select, text
 
 from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments import closing
+from discreet.service.experiments import closing, descriptions, standing
 from discreet.service.experiments.control import Control
 from discreet.service.http import tokens
 from discreet.service.http.app import make_app
 from discreet.service.http.messages import NewExperiment, NewPopulation
-from discreet.service.storage import schema
-from discreet.service.storage.database import open_store
+from discreet.service.storage import SQLite, open_database, schema
 from discreet.service.storage.migrations import migrate
-from tests._tools import postgres
 from tests._tools.service_web import Web
 
 FULL = 2**20  # grid units of a reward of 1 where the range is [0, 1]
@@ -43,8 +40,8 @@ class World:
 
     def __init__(self, url, clock=None):
         self.url, self.clock = url, clock
-        self.store = open_store(url, clock=clock)
-        self.control = Control(self.store)
+        self.database = open_database(url, clock=clock)
+        self.control = Control(self.database)
         self.key = self.control.set_up()
 
     # ------------------------------------------------------------------ what people do
@@ -60,9 +57,9 @@ class World:
 
     def ask_all(self, name, units):
         wanted = traffic.Ask(self.control.started(name), units)
-        return self.store.write(lambda connection: traffic.assign(self.store, connection, wanted))
+        return self.database.write(lambda transaction: traffic.assign(transaction, wanted))
 
-    def tell(self, *rewards, shard="-", store=None):
+    def tell(self, *rewards, shard="-"):
         """Rewards as pairs of an assignment (or its token) and a number; what became of them."""
         told = []
         for given, reward in rewards:
@@ -70,8 +67,7 @@ class World:
             place = tokens.open_token(token)
             started = self.control.started(place.experiment)
             told.append(traffic.Tell(started, place, started.description.grid.encode(reward, clip=True)))
-        through = store or self.store
-        return through.write(lambda connection: traffic.tell(through, connection, shard, told))
+        return self.database.write(lambda transaction: traffic.tell(transaction, shard, told))
 
     def fill(self, name, reward=lambda arm: 0.0, prefix="unit"):
         """Deal all slots that the open epoch has left, to new units, and report what `reward` says for each arm."""
@@ -81,13 +77,13 @@ class World:
         for start in range(0, missing, 1000):
             size = min(1000, missing - start)
             given += self.ask_all(name, [f"{prefix}-{epoch.number}-{start + one}" for one in range(size)])
-        told = [(one, reward(one.arm)) for one in given]
+        told = [(one, reward(one.arm)) for one in given if one.learn]
         assert set(self.tell(*[one for one in told if one[1] is not None])) <= {"accepted"}
         return given
 
     def close(self, name):
         """What the closer does."""
-        return closing.close_if_ripe(self.store, self.control.started(name).id)
+        return closing.close_if_due(self.database, self.control.started(name).id)
 
     def finish_epoch(self, name, reward=lambda arm: 0.0):
         """Fill an epoch, wait for its window to pass, and close it."""
@@ -96,8 +92,9 @@ class World:
         self.clock.wait(view.window)
         assert self.close(name) == view.epoch.number
 
-    def scrub(self):
-        while closing.scrub(self.store):
+    def erase(self):
+        """Delete the assignments of epochs that have ended."""
+        while closing.delete_assignments(self.database):
             pass
 
     # ------------------------------------------------------------------ what only a test looks at
@@ -105,18 +102,18 @@ class World:
     def rows(self, table, **where):
         """All rows of a table, in the order of its key."""
         columns = [table.c[name] == value for name, value in where.items()]
-        with self.store.reading() as connection:
-            found = connection.execute(select(table).where(*columns).order_by(*table.primary_key.columns))
+        with self.database.reading() as transaction:
+            found = transaction.execute(select(table).where(*columns).order_by(*table.primary_key.columns))
             return [dict(row) for row in found.mappings()]
 
     def count(self, table):
-        with self.store.reading() as connection:
-            return connection.execute(select(func.count()).select_from(table)).scalar_one()
+        with self.database.reading() as transaction:
+            return transaction.execute(select(func.count()).select_from(table)).scalar_one()
 
     def run(self, statement, **given):
         """A statement of somebody who has the database."""
-        with self.store.writing() as connection:
-            connection.execute(text(statement), given)
+        with self.database.writing() as transaction:
+            transaction.execute(text(statement), given)
 
     def sums(self, name):
         """The exact count and total of each arm in the open epoch, which nobody may see."""
@@ -126,13 +123,20 @@ class World:
             found[row["arm"]] = told + row["told"], total + row["total"]
         return found
 
-    def course(self, name):
+    def learned(self, name):
+        """What the algorithm has learned, as it is stored."""
         (row,) = self.rows(schema.experiment, uid=self.control.experiment(name).id)
-        return json.loads(row["course"])
+        assert row["covered"] == row["epochs"]
+        return json.loads(row["snapshot"])
+
+    def replayed(self, name):
+        """The algorithm, rebuilt from its releases alone."""
+        with self.database.reading() as transaction:
+            return standing.replay(transaction, descriptions.find(transaction, name))
 
     def reopened(self):
         """The same database after all connections were lost."""
-        self.store.close()
+        self.database.close()
         return World(self.url, self.clock)
 
     def web(self, **more):
@@ -161,51 +165,6 @@ def crowd(world, budget="1000"):
 # ---------------------------------------------------------------------- databases
 
 
-@pytest.fixture(scope="session")
-def server():
-    """A PostgreSQL for all tests of a process."""
-    if not postgres.available():
-        pytest.skip(postgres.HINT)
-    running = postgres.Postgres()
-    _migrated(running.fresh(BASE))
-    yield running
-    running.remove()
-
-
-@pytest.fixture(scope="session")
-def file(tmp_path_factory):
-    """An SQLite file with all tables."""
-    path = tmp_path_factory.mktemp("service") / f"{BASE}.db"
-    _migrated(path)
-    return path
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request, tmp_path):
-    """A fresh database."""
-    if request.param == "sqlite":
-        return new_file(request.getfixturevalue("file"), tmp_path)
-    return new_database(request.getfixturevalue("server"))
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def world(url, clock):
-    """A fresh database with a first key and a population that can pay for everything."""
-    opened = crowd(World(url, clock))
-    yield opened
-    opened.store.close()
-
-
-@pytest.fixture
-def store(world):
-    return world.store
-
-
 def new_file(file, folder):
     path = Path(folder) / f"service-{next(_numbers)}.db"
     shutil.copy(file, path)
@@ -221,14 +180,18 @@ def new_database(server):
 
 
 def hang_up(server):
-    """End all connections to the tests' database; gives how many there were."""
+    """End all connections to the tests' database, and return their number."""
     others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
     return len(server.query(BASE, f"{others} AND pid <> pg_backend_pid()"))
 
 
-def _migrated(url):
-    store = open_store(url)
-    migrate(store)
-    if store.sqlite:
-        store.forget()
-    store.close()
+def make_tables(url):
+    """Make all tables of an empty database, and leave nothing in its log."""
+    database = open_database(url)
+    migrate(database)
+    database.erase_log()
+    database.close()
+
+
+def is_sqlite(world):
+    return isinstance(world.database, SQLite)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from discreet.lab import Results, fast, simulate
+from discreet.lab import Results, kernels, simulate
 
 PAPER = shlex.split("simulate dp-se --instance C2 --arms 5 --epsilon 0.25 --horizon 5e7 --runs 30 --seed 7 --json")
 SMALL = ["--horizon", "2_000", "--runs", "3"]
@@ -111,7 +111,7 @@ def test_options_are_numbers_where_they_can_be(data):
         ("simulate se --arms 3 --arm 0.3 --arm 0.2", "with --arm it must be left out, got 3"),
         ("simulate se --arm 0.3", "an instance needs at least two arms"),
         ("simulate se --arm gamma(2) --arm 0.3", "the arm 'gamma(2)' is of no known form"),
-        ("simulate se --arm uniform(0,10) --arm 0.3", "outside the policy's range"),
+        ("simulate se --arm uniform(0,10) --arm 0.3", "outside the algorithm's range"),
         ("simulate se -O beta", "an option must look like name=value, got 'beta'"),
         ("simulate se -O beta=x", "beta must be a number, got 'x'"),
         ("simulate se -O bet=0.1", "se has no option 'bet'"),
@@ -153,14 +153,13 @@ def test_files_that_turn_out_bad_too(run, monkeypatch, tmp_path):
 
 @pytest.mark.filterwarnings("default")
 def test_a_slow_way_is_a_hint(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "discreet.lab.kernels.dispatch", None)
-    monkeypatch.setattr(fast, "hint", fast.hint.__wrapped__)  # it speaks once in a process
+    monkeypatch.setitem(sys.modules, "discreet.lab.kernels.ucb", None)
+    monkeypatch.setattr(kernels, "warn_slow", kernels.warn_slow.__wrapped__)  # it warns once in a process
     monkeypatch.setenv("PYTHONWARNINGS", "default")
-    monkeypatch.setattr("discreet.cli._engine_choice.FEW_PULLS", 1e9)
-    code, out, err = run("simulate", "ucb", "--horizon", "500", "--runs", "1", "--json")
+    code, out, err = run("simulate", "ucb", "--horizon", "500", "--runs", "1", "--engine", "serial", "--json")
     assert code == 0
     assert json.loads(out)["final_regret"]["method"] == "object"
-    assert err.startswith("hint: discreet.lab.kernels.dispatch is not installed, so every policy is simulated as the ")
+    assert err.startswith("hint: discreet.lab.kernels.ucb is not installed, so algorithms are simulated as objects")
 
 
 def test_a_long_wait_is_announced(run, monkeypatch):

@@ -47,7 +47,7 @@ def test_a_mean_with_its_promise(run, file):
         "It is within 10% of the true mean with probability 0.95, if the samples are independent draws. "
         "dp-exp-nas needed 8,192 samples."
     )
-    assert private == f"Private, epsilon = 1 for each sample: {discreet.DPExponentialNAS.privacy_reason}."
+    assert private == f"Private, epsilon = 1 for each sample: {discreet.DPExponentialNAS.reason}."
     assert again == "Another run on the same people spends epsilon again."
 
 
@@ -96,7 +96,7 @@ def test_the_default_rule_follows_the_variance_and_spends_epsilon_once(file, run
     assert found["estimate"] == pytest.approx(0.03, rel=0.5)
     code, out, _ = run(file("1\n0\n1\n"), "--epsilon", "1", *ROUGH, "--json")
     found = json.loads(out)
-    ends = discreet.DPBernstein(epsilon=1, alpha=0.5, beta=1e-6, low=0, high=1)._ends
+    ends = discreet.DPBernstein(epsilon=1, alpha=0.5, beta=1e-6, low=0, high=1).ends
     assert (code, found["epsilon_spent"], found["next_decision"]) == (3, 0.0, ends[1])
 
 

@@ -121,19 +121,18 @@ def test_a_page_key_assigns_and_reports_and_sees_nothing(live, client):
     assert "paged" in {one.name for one in client.experiments()}
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "polars"])
-def test_epochs_from_a_log(client, engine, tmp_path):
-    experiment = prepare(client, f"log-{engine}", source="totals")
+def test_epochs_from_a_log(client):
+    experiment = prepare(client, "log", source="totals")
     rows, epoch, until, clock, shoppers = [], 1, None, 0, random.Random(2)
     while not experiment.view().settled:
         with pytest.raises(ArgumentError, match="are missing"):
-            experiment.close_from_log(frame(rows), epoch=epoch, after=until, engine=engine)
+            experiment.close_from_log(frame(rows), epoch=epoch, after=until)
         for arm, pulls in experiment.plan().pulls.items():
             for _ in range(pulls):
                 clock += 1
                 clicked = shoppers.random() < RATES[arm]
                 rows.append((f"a{clock}", f"u{clock}", arm, clock, 1.0 if clicked else None))
-        found = experiment.close_from_log(frame(rows), epoch=epoch, after=until, engine=engine)
+        found = experiment.close_from_log(frame(rows), epoch=epoch, after=until)
         assert (found.epoch, found.until) == (epoch, clock)
         with pytest.raises(ServiceError) as error:
             experiment.close_with(found.message)  # an epoch is closed once

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet import ArgumentError, SimulatedNoise
-from discreet.core.noise import PrivateNoise, Reserve, private_noise, scale_for
+from discreet.core.noise import PrivateNoise, private_noise, scale_for
 from discreet.testing.exact import probability
 
 LEVEL = 1e-6  # of each statistical test: a suite of these does not cry wolf
@@ -129,8 +129,3 @@ def test_the_simulated_sequence_does_not_depend_on_how_it_is_asked_for(cuts, see
     whole = SimulatedNoise(seed).draws(5.0, sum(cuts)).tolist()
     noise = SimulatedNoise(seed)
     assert [draw for cut in cuts for draw in noise.draws(5.0, cut).tolist()] == whole
-    reserve = Reserve(SimulatedNoise(seed), 5.0)
-    taken = []
-    for cut in cuts:
-        taken += reserve.take_many(cut).tolist() if cut % 2 else [reserve.take() for _ in range(cut)]
-    assert taken == whole

@@ -13,7 +13,7 @@ import pytest
 import discreet
 from discreet import ArgumentError, StateError
 from discreet.cli import main
-from discreet.cli._streams import read_numbers
+from discreet.lab.columns import read_numbers
 from tests._tools import fuzz
 
 PATIENCE = 20  # seconds for one file

@@ -14,6 +14,10 @@ from tests._tools.scripted import NoiseByScale, Rewards
 
 HERE = Path(__file__).parent
 KEYS = sorted(path.stem for path in HERE.glob("*.json") if path.stem in POLICIES)
+MENDED = {
+    # The old code never told the policy inside of batches that release nothing, so that it repeated them for ever.
+    ("guess-and-double", "dp-paired-imed"),
+}
 
 
 @cache
@@ -22,7 +26,12 @@ def golden(key):
 
 
 def cases():
-    return [(key, index) for key in KEYS for index in range(len(golden(key)["instances"]))]
+    return [
+        (key, index)
+        for key in KEYS
+        for index, instance in enumerate(golden(key)["instances"])
+        if (key, instance["name"]) not in MENDED
+    ]
 
 
 def listed(releases, prices):
@@ -63,9 +72,9 @@ def epochs_of(run, arms):
         yield [[arms[arm], 1]], True, releases, None if best == "-" else arms[int(best)], list(arms), total
 
 
-def check_run(policy, instance, run):
+def check_run(policy, instance, run, source=NoiseByScale):
     """Repeat a run, and compare all that was decided and released."""
-    driver = Totals(policy, None if run["script"] == ["none"] else NoiseByScale(run["script"]))
+    driver = Totals(policy, None if run["script"] == ["none"] else source(run["script"]))
     width, arms = run["width"], list(policy.arms)
     assert policy.grid.width == width
     rewards, counts = Rewards(instance["rewards"], width), [0] * len(arms)
@@ -106,21 +115,20 @@ def test_a_policy_decides_as_it_did(key, index, monkeypatch):
         check_run(make(key, instance["options"]), instance, run)
 
 
-def test_every_policy_has_a_golden_file_or_is_new():
-    assert set(KEYS) <= set(POLICIES)
-    assert len(KEYS) == 24
+def test_every_policy_has_a_golden_file():
+    assert set(KEYS) == set(POLICIES)
+
+
+class Shifted(NoiseByScale):
+    """Every draw is one grid step too large."""
+
+    def draws(self, scale, count):
+        return super().draws(scale, count) + 1
 
 
 @pytest.mark.parametrize("key", ["dp-se", "dp-se-svt", "dp-chernoff-imed", "lazy-ucb", "dp-ucb"])
-def test_another_noise_would_be_noticed(key):
-    """The comparison is not an empty one: one step more in every draw shows."""
-
-    class Shifted(NoiseByScale):
-        def draws(self, scale, count):
-            return super().draws(scale, count) + 1
-
+def test_one_grid_step_more_of_noise_is_noticed(key):
     (instance, *_), runs = golden(key)["instances"], golden(key)["runs"]
     run = next(run for run in runs if run["instance"] == instance["name"] and run["script"][0] == "varied")
-    with pytest.MonkeyPatch.context() as patch, pytest.raises((AssertionError, ValueError)):
-        patch.setitem(globals(), "NoiseByScale", Shifted)
-        check_run(make(key, instance["options"]), instance, run)
+    with pytest.raises(AssertionError):
+        check_run(make(key, instance["options"]), instance, run, Shifted)

@@ -1,5 +1,7 @@
 import pytest
 
+from tests._tools.tables import file, standard_input, table  # noqa: F401
+
 
 @pytest.fixture
 def width():

@@ -392,7 +392,7 @@ def written(folder, text, encoding="utf-8"):
 
 
 def test_a_column_of_a_csv_file_is_read(tmp_path):
-    path = written(tmp_path, 'arm,reward, share\nblue,1,0.5\n"red, dark",0,1e-1\n\ngreen, 1 ,.25\n')
+    path = written(tmp_path, 'arm,reward, share\nblue,1,0.5\n"red, dark",0,1e-1\ngreen, 1 ,.25\n')
     assert Empirical.from_csv(path, "reward") == Empirical([1, 0, 1])
     assert Empirical.from_csv(str(path), "share").values == (0.5, 0.1, 0.25)
     assert parse(f"csv({path}, reward)") == parse(f" CSV ( {path},reward ) ") == Empirical([1, 0, 1])
@@ -403,13 +403,13 @@ def test_a_column_of_a_csv_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("arm,reward\nblue,1\nred,none\n", "column 'reward' of .* must hold finite numbers, got 'none' in row 2 below"),
-        ("arm,reward\nblue,nan\n", "must hold finite numbers, got 'nan' in row 1 below"),
-        ("arm,reward\nblue,\n", "must hold finite numbers, got '' in row 1 below"),
-        ("arm,reward\nblue\n", "must hold finite numbers, got '' in row 1 below"),
+        ("arm,reward\nblue,1\nred,none\n", "line 3 of .* must hold a finite number, or true or false, got 'none'"),
+        ("arm,reward\nblue,nan\n", "line 2 of .* must hold a finite number, or true or false, got 'nan'"),
+        ("arm,reward\nblue,\n", "line 2 of .* must hold a finite number, or true or false, got ''"),
+        ("arm,reward\nblue\n", "line 2 of .* must have as many cells as the first line, 2, got 1"),
         ("arm,paid\nblue,1\n", "column must name one column of .*, got 'reward'; it has 'arm', 'paid'"),
         ("reward,reward\n1,2\n", "column must name one column of .*, got 'reward'; it has more than one"),
-        ("", "column must name one column of .*, got 'reward'; it has none"),
+        ("", "must have a row of numbers below its header, but has none"),
         ("arm,reward\n", "must have a row of numbers below its header, but has none"),
     ],
 )
@@ -426,7 +426,7 @@ def test_a_file_that_is_missing_or_no_text_is_refused(tmp_path):
         Empirical.from_csv(tmp_path / "nowhere.csv", "reward")
     with pytest.raises(ArgumentError, match="path must name a readable CSV file, got "):
         Empirical.from_csv(tmp_path, "reward")
-    with pytest.raises(ArgumentError, match=r"path must name a readable CSV file, got .*utf-8"):
+    with pytest.raises(ArgumentError, match=r"line 1 of .* must be text in UTF-8"):
         Empirical.from_csv(written(tmp_path, "réward\n1\n", encoding="latin-1"), "reward")
 
 

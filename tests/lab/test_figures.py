@@ -8,10 +8,10 @@ LINES = [Line(f"DP-UCB, ε = {i}", [1, 1e3, 5e7], [1, 1e2 * (i + 1), 1e5], colou
 CLOUDS = [Cloud("", place, [1, 20, 300], Colour.BLUE, note="20×") for place in range(14)]
 TICKS = [(place, "dp-\nchernoff-\nimed") for place in range(14)]
 PICTURES = [
-    Picture("one", "One panel", "", [Panel("C1", LINES)], columns=1),
-    Picture("two", "Two panels", "", [Panel("C1", LINES[:3], x_log=True, y_log=True), Panel("C2", LINES[3:])]),
-    Picture("many", "Eight panels", "", [Panel(f"K = {k}", LINES[:4], x_log=True, y_log=True) for k in range(8)]),
-    Picture("wide", "Clouds", "", [Panel("", LINES[:1], CLOUDS, ticks=TICKS, y_log=True)], columns=1, stretch=2.5),
+    Picture("one", "One panel", [Panel("C1", LINES)], columns=1),
+    Picture("two", "Two panels", [Panel("C1", LINES[:3], x_log=True, y_log=True), Panel("C2", LINES[3:])]),
+    Picture("many", "Eight panels", [Panel(f"K = {k}", LINES[:4], x_log=True, y_log=True) for k in range(8)]),
+    Picture("wide", "Clouds", [Panel("", LINES[:1], CLOUDS, ticks=TICKS, y_log=True)], columns=1, stretch=2.5),
 ]
 
 
@@ -40,6 +40,6 @@ def test_a_picture_is_written_as_png_and_pdf(tmp_path):
 
 
 def test_ticks_of_logarithmic_axes_are_powers_of_ten():
-    (ax,) = paint(Picture("log", "", "", [Panel("", LINES[:1], x_log=True, y_log=True)], columns=1)).axes
+    (ax,) = paint(Picture("log", "", [Panel("", LINES[:1], x_log=True, y_log=True)], columns=1)).axes
     formatter = ax.yaxis.get_major_formatter()
     assert [formatter(value, 0) for value in (0.01, 1, 1e4)] == ["10⁻²", "10⁰", "10⁴"]

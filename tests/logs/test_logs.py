@@ -1,4 +1,4 @@
-"""Totals of an epoch from an event log: two engines and the SQL against a slow reference, to the last grid step."""
+"""Totals of an epoch from an event log: DuckDB and the SQL against a slow reference, to the last grid step."""
 
 import csv
 import datetime as dt
@@ -18,7 +18,6 @@ from discreet import ArgumentError, Grid
 from discreet.logs import Columns, epoch_query, epoch_totals
 from discreet.service.http.messages import PlanView
 
-ENGINES = ["duckdb", "polars"]
 NAMES = ["assignment", "unit", "arm", "time", "reward"]
 ODD = 0.7312459  # a reward that nothing else looks like
 
@@ -105,21 +104,20 @@ def cases(draw):
 
 @settings(max_examples=80)
 @given(cases())
-def test_both_engines_agree_with_the_reference(case):
+def test_totals_agree_with_the_reference(case):
     grid, rows, pulls, default, options = case
     totals, counts, until = reference(rows, grid, pulls, default=default, **options)
-    for engine in ENGINES:
-        ask = {"default_reward": default, "engine": engine, **options}
-        short = [arm for arm in pulls if counts[arm] < pulls[arm]]
-        if short:
-            with pytest.raises(ArgumentError, match=f"{pulls[short[0]] - counts[short[0]]} are missing") as error:
-                epoch_totals(frame(rows), plan_for(grid, pulls), **ask)
-            assert repr(short[0]) in str(error.value)
-        else:
-            found = epoch_totals(frame(rows), plan_for(grid, pulls), **ask)
-            assert found.message.totals == totals
-            assert found.until == until
-            assert found.message.epoch == found.epoch == 1
+    ask = {"default_reward": default, **options}
+    short = [arm for arm in pulls if counts[arm] < pulls[arm]]
+    if short:
+        with pytest.raises(ArgumentError, match=f"{pulls[short[0]] - counts[short[0]]} are missing") as error:
+            epoch_totals(frame(rows), plan_for(grid, pulls), **ask)
+        assert repr(short[0]) in str(error.value)
+    else:
+        found = epoch_totals(frame(rows), plan_for(grid, pulls), **ask)
+        assert found.message.totals == totals
+        assert found.until == until
+        assert found.message.epoch == found.epoch == 1
 
 
 @settings(max_examples=60)
@@ -131,8 +129,7 @@ def test_every_reward_is_rounded_as_the_grid_does(case):
     rows = [(str(i), str(i), str(i), i, value) for i, value in enumerate(values)]
     plan = plan_for(grid, {str(i): 1 for i in range(len(values))})
     expected, _, _ = reference(rows, grid, plan.pulls)
-    for engine in ENGINES:
-        assert epoch_totals(frame(rows), plan, engine=engine).message.totals == expected
+    assert epoch_totals(frame(rows), plan).message.totals == expected
 
 
 # ---------------------------------------------------------------------- what epsilon rests on
@@ -147,21 +144,18 @@ def test_one_unit_moves_one_total_by_one_width_at_most(case, unit, data):
     mine = {row[0] for row in rows if row[1] is not None}
     mine = {one for one in mine if min(row[1] for row in rows if row[0] == one and row[1] is not None) == unit}
     other = [(*row[:4], data.draw(rewards(grid)) if row[0] in mine else row[4]) for row in rows]
-    for engine in ENGINES:
-        found = []
-        for log in (rows, other):
-            try:
-                found.append(
-                    epoch_totals(frame(log), plan_for(grid, pulls), default_reward=default, engine=engine, **options)
-                )
-            except ArgumentError as error:
-                found.append(str(error))
-        if isinstance(found[0], str):
-            assert found[0] == found[1]  # what is missing is public
-            continue
-        assert found[0].until == found[1].until
-        moved = [abs(found[0].message.totals[arm] - found[1].message.totals[arm]) for arm in pulls]
-        assert sum(moved) <= grid.width
+    found = []
+    for log in (rows, other):
+        try:
+            found.append(epoch_totals(frame(log), plan_for(grid, pulls), default_reward=default, **options))
+        except ArgumentError as error:
+            found.append(str(error))
+    if isinstance(found[0], str):
+        assert found[0] == found[1]  # what is missing is public
+        return
+    assert found[0].until == found[1].until
+    moved = [abs(found[0].message.totals[arm] - found[1].message.totals[arm]) for arm in pulls]
+    assert sum(moved) <= grid.width
 
 
 @settings(max_examples=25)
@@ -174,11 +168,10 @@ def test_a_contribution_is_used_once_however_the_log_grows(batches, marked):
     rows, until, epoch, seen = [], None, 1, 0
     for batch in batches:
         rows += [(f"a{a}", f"u{u}", "x", t, 1.0 if a == marked else 0.0) for a, u, t in batch]
-        for engine in ENGINES:
-            try:
-                found = epoch_totals(frame(rows), plan_for(Grid(0.0, 1.0), {"x": 2}, epoch), after=until, engine=engine)
-            except ArgumentError:
-                break
+        try:
+            found = epoch_totals(frame(rows), plan_for(Grid(0.0, 1.0), {"x": 2}, epoch), after=until)
+        except ArgumentError:
+            break
         else:
             until, epoch, seen = found.until, epoch + 1, seen + found.message.totals["x"]
     assert seen in (0, 2**20)
@@ -193,56 +186,50 @@ def log():
     return rows
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_epochs_follow_each_other_without_using_anything_twice(engine, log):
+def test_epochs_follow_each_other_without_using_anything_twice(log):
     grid, pulls = Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8}
-    first = epoch_totals(frame(log), plan_for(grid, pulls), engine=engine)
-    later = epoch_totals(frame(log), plan_for(grid, pulls, 2), after=first.until, engine=engine)
-    both = epoch_totals(frame(log), plan_for(grid, dict.fromkeys(pulls, 16)), engine=engine)
+    first = epoch_totals(frame(log), plan_for(grid, pulls))
+    later = epoch_totals(frame(log), plan_for(grid, pulls, 2), after=first.until)
+    both = epoch_totals(frame(log), plan_for(grid, dict.fromkeys(pulls, 16)))
     assert first.until == 230
     assert {arm: first.message.totals[arm] + later.message.totals[arm] for arm in pulls} == both.message.totals
     with pytest.raises(ArgumentError, match=r"arm 'x' has 4 of the 8 contributions that epoch 3 needs: 4 are missing"):
-        epoch_totals(frame(log), plan_for(grid, pulls, 3), after=later.until, engine=engine)
+        epoch_totals(frame(log), plan_for(grid, pulls, 3), after=later.until)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_late_reward_of_a_used_assignment_is_not_a_new_contribution(engine, log):
+def test_a_late_reward_of_a_used_assignment_is_not_a_new_contribution(log):
     grid, pulls = Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8}
-    first = epoch_totals(frame(log), plan_for(grid, pulls), engine=engine)
+    first = epoch_totals(frame(log), plan_for(grid, pulls))
     late = [("a001", None, None, 236, 1.0), ("a000", None, None, 237, 1.0)]
-    before = epoch_totals(frame(log), plan_for(grid, pulls, 2), after=first.until, engine=engine)
-    after = epoch_totals(frame(log + late), plan_for(grid, pulls, 2), after=first.until, engine=engine)
+    before = epoch_totals(frame(log), plan_for(grid, pulls, 2), after=first.until)
+    after = epoch_totals(frame(log + late), plan_for(grid, pulls, 2), after=first.until)
     assert before.message == after.message
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_duplicates_and_the_order_of_rows_change_nothing(engine, log):
+def test_duplicates_and_the_order_of_rows_change_nothing(log):
     grid, pulls = Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8}
-    once = epoch_totals(frame(log), plan_for(grid, pulls), engine=engine)
-    twice = epoch_totals(frame(log[::-1] + log), plan_for(grid, pulls), engine=engine)
+    once = epoch_totals(frame(log), plan_for(grid, pulls))
+    twice = epoch_totals(frame(log[::-1] + log), plan_for(grid, pulls))
     assert (once.message, once.until) == (twice.message, twice.until)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_ties_in_time_are_broken_by_the_id(engine):
+def test_ties_in_time_are_broken_by_the_id():
     rows = [(f"a{i}", f"u{i}", "x", 7, i / 8) for i in (5, 3, 1, 4)]
-    found = epoch_totals(frame(rows), plan_for(Grid(0.0, 1.0), {"x": 2}), engine=engine)
+    found = epoch_totals(frame(rows), plan_for(Grid(0.0, 1.0), {"x": 2}))
     assert found.message.totals == {"x": Grid(0.0, 1.0).total([1 / 8, 3 / 8])}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_what_is_too_young_stays_for_later(engine, log):
+def test_what_is_too_young_stays_for_later(log):
     grid = Grid(0.0, 1.0)
     with pytest.raises(ArgumentError, match="arm 'z'"):
-        epoch_totals(frame(log), plan_for(grid, {"x": 8, "y": 8, "z": 8}), before=230, engine=engine)
-    assert epoch_totals(frame(log), plan_for(grid, {"x": 8, "y": 8, "z": 8}), before=231, engine=engine).until == 230
+        epoch_totals(frame(log), plan_for(grid, {"x": 8, "y": 8, "z": 8}), before=230)
+    assert epoch_totals(frame(log), plan_for(grid, {"x": 8, "y": 8, "z": 8}), before=231).until == 230
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_every_form_of_a_log_gives_the_same(engine, log, tmp_path, monkeypatch):
+def test_every_form_of_a_log_gives_the_same(log, tmp_path, monkeypatch):
     table = frame(log)
     plan = plan_for(Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8})
-    wanted = epoch_totals(table, plan, engine=engine)
+    wanted = epoch_totals(table, plan)
     assert wanted.message.totals == reference(log, Grid(0.0, 1.0), plan.pulls)[0]
     pq.write_table(table.to_arrow(), tmp_path / "arrow.parquet")
     table.write_parquet(tmp_path / "log.parquet")
@@ -257,40 +244,37 @@ def test_every_form_of_a_log_gives_the_same(engine, log, tmp_path, monkeypatch):
         table.with_columns(pl.col("arm").cast(pl.Categorical)),
     ]  # fmt: skip
     for form in forms:
-        found = epoch_totals(form, plan, engine=engine)
+        found = epoch_totals(form, plan)
         assert (found.message, found.until) == (wanted.message, wanted.until)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", [pl.Datetime("us"), pl.Datetime("ns"), pl.Datetime("ms", "Europe/Berlin"), pl.Float64])
-def test_times_of_any_kind_go_there_and_back(engine, kind, log, tmp_path):
+def test_times_of_any_kind_go_there_and_back(kind, log, tmp_path):
     table = frame(log).with_columns((pl.col("time") * 1_000_000).cast(kind))
     table.write_parquet(tmp_path / "log.parquet")
     plan = plan_for(Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8})
     for form in (table, tmp_path / "log.parquet"):
-        first = epoch_totals(form, plan, engine=engine)
-        second = epoch_totals(form, plan, after=first.until, engine=engine)
-        assert first.message == epoch_totals(frame(log), plan, engine=engine).message
-        assert second.message == epoch_totals(frame(log), plan, after=230, engine=engine).message
+        first = epoch_totals(form, plan)
+        second = epoch_totals(form, plan, after=first.until)
+        assert first.message == epoch_totals(frame(log), plan).message
+        assert second.message == epoch_totals(frame(log), plan, after=230).message
         assert isinstance(first.until, float if kind == pl.Float64 else dt.datetime)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "start", [1_700_000_000_000_000_000, -3_000, -9_000_000_000_000_000_000, 9_000_000_000_000_000_000]
 )
-def test_nanoseconds_are_cut_so_that_nothing_is_used_twice(engine, start):
+def test_nanoseconds_are_cut_so_that_nothing_is_used_twice(start):
     times = [start + 100, start + 900, start + 1500]
     table = frame([(str(i), str(i), "x", time, i / 4) for i, time in enumerate(times)])
     table = table.with_columns(pl.col("time").cast(pl.Datetime("ns")))
     plan = plan_for(Grid(0.0, 1.0), {"x": 1})
-    first = epoch_totals(table, plan, engine=engine)
-    second = epoch_totals(table, plan, after=first.until, engine=engine)
+    first = epoch_totals(table, plan)
+    second = epoch_totals(table, plan, after=first.until)
     assert second.message.totals == {"x": Grid(0.0, 1.0).encode(0.5)}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_csv_with_dates_and_numbers_as_names(engine, tmp_path):
+def test_a_csv_with_dates_and_numbers_as_names(tmp_path):
     with (tmp_path / "log.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "who", "banner", "at", "clicked", "other"])
@@ -298,20 +282,19 @@ def test_a_csv_with_dates_and_numbers_as_names(engine, tmp_path):
             writer.writerow([f"{i:04}", i, i % 2, f"2026-05-01T10:{i:02}:00", "" if i % 3 else "1", "x,y"])
     columns = Columns("id", "who", "banner", "at", "clicked")
     plan = plan_for(Grid(0.0, 1.0), {"0": 10, "1": 10})
-    found = epoch_totals(tmp_path / "log.csv", plan, columns=columns, engine=engine)
+    found = epoch_totals(tmp_path / "log.csv", plan, columns=columns)
     assert found.until == dt.datetime(2026, 5, 1, 10, 19)
     assert found.message.totals == {"0": 4 * 2**20, "1": 3 * 2**20}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_log_without_arms_fills_the_only_one(engine, log):
+def test_a_log_without_arms_fills_the_only_one(log):
     table = frame(log).drop("arm")
     plan = plan_for(Grid(0.0, 1.0), {"": 20})
-    found = epoch_totals(table, plan, columns=Columns(arm=None), engine=engine)
+    found = epoch_totals(table, plan, columns=Columns(arm=None))
     expected, _, _ = reference([(a, u, "", t, r) for a, u, _, t, r in log], Grid(0.0, 1.0), {"": 20})
     assert found.message.totals == expected
     with pytest.raises(ArgumentError, match="must name an arm column"):
-        epoch_totals(table, plan_for(Grid(0.0, 1.0), {"a": 1, "b": 1}), columns=Columns(arm=None), engine=engine)
+        epoch_totals(table, plan_for(Grid(0.0, 1.0), {"a": 1, "b": 1}), columns=Columns(arm=None))
 
 
 def test_the_text_of_sql_is_what_duckdb_runs(log):
@@ -348,8 +331,7 @@ def test_the_text_of_sql_takes_nan_for_no_reward_in_a_plain_duckdb_over_parquet(
 # ---------------------------------------------------------------------- what is refused, and what errors say
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_errors_and_looks_hold_no_reward(engine, log, tmp_path, capsys):
+def test_errors_and_looks_hold_no_reward(log, tmp_path, capsys):
     plan = plan_for(Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8})
     (tmp_path / "bad.csv").write_text(
         "assignment,unit,arm,time,reward\n"
@@ -368,52 +350,46 @@ def test_errors_and_looks_hold_no_reward(engine, log, tmp_path, capsys):
     ]  # fmt: skip
     for form in forms:
         with pytest.raises(ArgumentError) as error:
-            epoch_totals(form, plan, engine=engine)
+            epoch_totals(form, plan)
         assert "0.7312" not in str(error.value)
         assert error.value.__cause__ is None
         assert error.value.__context__ is None or error.value.__suppress_context__
-    found = epoch_totals(frame(log), plan, engine=engine)
+    found = epoch_totals(frame(log), plan)
     assert not any(str(total) in repr(found) for total in found.message.totals.values())
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_kind_errors(engine, log):
+def test_kind_errors(log):
     grid = Grid(0.0, 1.0)
     plan = plan_for(grid, {"x": 8})
     with pytest.raises(ArgumentError, match=r"no column 'clicked'; it has 'assignment', 'unit'"):
-        epoch_totals(frame(log), plan, columns=Columns(reward="clicked"), engine=engine)
+        epoch_totals(frame(log), plan, columns=Columns(reward="clicked"))
     with pytest.raises(ArgumentError, match="needs no rewards"):
-        epoch_totals(frame(log), plan_for(grid, {"x": 8}, learns=False), engine=engine)
+        epoch_totals(frame(log), plan_for(grid, {"x": 8}, learns=False))
     with pytest.raises(ArgumentError, match=r"after must be a number, as the log's times are"):
-        epoch_totals(frame(log), plan, after=dt.datetime(2026, 1, 1), engine=engine)
+        epoch_totals(frame(log), plan, after=dt.datetime(2026, 1, 1))
     zoned = frame(log).with_columns(pl.col("time").cast(pl.Datetime("us", "UTC")))
     with pytest.raises(ArgumentError, match=r"after must be a datetime with a time zone"):
-        epoch_totals(zoned, plan, after=dt.datetime(2026, 1, 1), engine=engine)
+        epoch_totals(zoned, plan, after=dt.datetime(2026, 1, 1))
     with pytest.raises(ArgumentError, match="default_reward must lie in"):
-        epoch_totals(frame(log), plan, default_reward=2.0, engine=engine)
+        epoch_totals(frame(log), plan, default_reward=2.0)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_later_epoch_must_say_where_it_begins(engine, log):
+def test_a_later_epoch_must_say_where_it_begins(log):
     plan = plan_for(Grid(0.0, 1.0), {"x": 8}, 2)
     with pytest.raises(ArgumentError, match="after must be the `until` of epoch 1"):
-        epoch_totals(frame(log), plan, engine=engine)
+        epoch_totals(frame(log), plan)
     with pytest.raises(ArgumentError, match="after must be the `until` of epoch 1"):
         epoch_query("log", plan)
 
 
-def test_a_missing_engine_is_named(monkeypatch, log):
-    for engine in ENGINES:
-        monkeypatch.delitem(sys.modules, f"discreet.logs.{engine}_engine", raising=False)
-        monkeypatch.setitem(sys.modules, engine, None)
-        with pytest.raises(ModuleNotFoundError, match=rf"logs need {engine}: pip install 'discreet\[logs\]'"):
-            epoch_totals("log.parquet", plan_for(Grid(0.0, 1.0), {"x": 8}), engine=engine)
-    with pytest.raises(ArgumentError, match="engine must be 'duckdb' or 'polars', got 'spark'"):
-        epoch_totals("log.parquet", plan_for(Grid(0.0, 1.0), {"x": 8}), engine="spark")
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.delitem(sys.modules, "discreet.logs.duckdb_log", raising=False)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(ModuleNotFoundError, match=r"logs need duckdb: pip install 'discreet\[logs\]'"):
+        epoch_totals("log.parquet", plan_for(Grid(0.0, 1.0), {"x": 8}))
 
 
 def test_arrow_is_read_as_it_comes():
     reader = pa.Table.from_pylist([{"assignment": 1, "unit": 2, "arm": "x", "time": 3, "reward": True}])
-    for engine in ENGINES:
-        found = epoch_totals(reader, plan_for(Grid(0.0, 1.0), {"x": 1}), engine=engine)
-        assert found.message.totals == {"x": 2**20}
+    found = epoch_totals(reader, plan_for(Grid(0.0, 1.0), {"x": 1}))
+    assert found.message.totals == {"x": 2**20}

@@ -18,7 +18,7 @@ def pictures(extended):
 def test_the_evaluation_has_every_setting_of_the_paper_once_and_no_other():
     settings = Evaluation().settings()
     assert len({one.identity for one in settings}) == len(settings) == 128
-    compared = {(one.policy, one.instance.name, len(one.instance), one.epsilon) for one in settings}
+    compared = {(one.algorithm, one.instance.name, len(one.instance), one.epsilon) for one in settings}
     assert compared == {
         (policy, name, arms, epsilon)
         for policy in ("dp-se", "dp-ucb")
@@ -38,7 +38,7 @@ def test_the_extended_evaluation_has_the_papers_settings_first():
 def test_the_sweep_is_in_units_of_log_to_the_three_halves():
     wanted = Evaluation()
     policy = wanted.swept("C1", 5, 0.25, 8).build()
-    assert policy.relaxation == pytest.approx(8 * np.log(5e7) ** 1.5 / 0.25)
+    assert policy.effective_relaxation == pytest.approx(8 * np.log(5e7) ** 1.5 / 0.25)
     assert (
         wanted.default_constant(5, 0.25) == pytest.approx(wanted.default_constant(5, 1.0)) == pytest.approx(168, abs=1)
     )
@@ -67,7 +67,8 @@ def test_the_papers_twelve_figures_have_its_panels_and_curves():
             assert setting in known
             marks, arms = len(setting.checkpoints), len(setting.instance)
             ones, zeros = np.ones((2, marks)), np.zeros((2, arms), np.int64)
-            return Simulation(setting, ones, ones.astype(np.int64), zeros, zeros, 0.0, "kernel")
+            arrays = {"regret": ones, "best_pulls": ones.astype(np.int64), "pulls": zeros, "dropped": zeros}
+            return Simulation(setting, arrays, 0.0, "kernel")
 
     known = set(Evaluation().settings())
     drawn = evaluation_pictures(Known())
@@ -101,7 +102,7 @@ def test_lines_are_the_results(extended, pictures):
 
 def test_axes_are_named_and_lines_can_be_told_apart(pictures):
     for picture in pictures.values():
-        assert picture.caption
+        assert picture.title
         for panel in picture.panels:
             assert panel.x_label
             assert panel.y_label

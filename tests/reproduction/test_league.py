@@ -13,14 +13,14 @@ from discreet.theory import regret_lower_bound
 
 def test_the_league_has_every_private_policy_that_can_be_played_at_every_place():
     study = LeagueStudy()
-    private = {name for name, kind in discreet.POLICIES.items() if kind.privacy_reason is not None}
-    people = {name for name, kind in discreet.POLICIES.items() if kind.privacy_unit is discreet.Unit.PERSON}
+    private = {name for name, kind in discreet.POLICIES.items() if kind.reason is not None}
+    people = {name for name, kind in discreet.POLICIES.items() if kind.unit is discreet.Unit.PERSON}
     assert people == {"dp-se-person", "dp-se-sharp-person"}  # they promise more, and play in no league with the others
     assert private - people - set(study.policies) == {"dp-bai", "dp-bai-sharp"}  # which have no regret
     settings = study.settings()
     assert len(settings) == len(set(settings))
     for policy in study.policies:
-        played = [one for one in settings if one.policy == policy]
+        played = [one for one in settings if one.algorithm == policy]
         assert len(played) == 64 + 12
 
 
@@ -36,7 +36,7 @@ def test_slow_policies_get_few_runs_and_with_many_arms_fewest():
 
 def test_settings_of_the_evaluation_are_not_simulated_again():
     league, paper = set(LeagueStudy().settings()), set(Evaluation().settings())
-    assert {one.policy for one in league & paper} == {"dp-se", "dp-ucb"}
+    assert {one.algorithm for one in league & paper} == {"dp-se", "dp-ucb"}
     assert len(league & paper) == 2 * 64
 
 

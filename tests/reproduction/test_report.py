@@ -69,6 +69,9 @@ def test_the_whole_report_has_every_picture_and_table(everything, tmp_path, monk
     monkeypatch.setattr(reproduce, "write_picture", lambda picture, folder: picture.name.encode())
     made = write_report(everything, tmp_path, 1.0, Serial(), lambda *step: None)
     html = made.page.read_text()
+    captions = re.findall(r"<figcaption>(.*?)<span>", html)
+    assert len(captions) == len(every_picture(everything))
+    assert min(map(len, captions)) > 50
     for picture in every_picture(everything):
         assert f'id="{picture.name}"' in html
     assert {path.stem for path in (tmp_path / "data").glob("*.csv")} == set(report.TABLES)
@@ -112,7 +115,7 @@ def test_tables_are_tidy_and_equal_in_both_formats(paper, stopping, league, tmp_
         again = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values={"epsilon": [""]})
         pd.testing.assert_frame_equal(tables[name], again, check_dtype=False, rtol=1e-8)
     assert len(tables["stopping"]) == len(stopping.results)
-    assert len(tables["stopping_runs"]) == sum(map(len, stopping.results))
+    assert len(tables["stopping_runs"]) == sum(one.setting.runs for one in stopping.results)
     assert len(tables["settings"]) == len(paper.results)
     assert len(tables["runs"]) == len(paper.results) * 3
     assert len(tables["curves"]) == sum(len(one.setting.checkpoints) for one in paper.results)

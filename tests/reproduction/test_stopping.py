@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import theory
-from discreet.lab import simulate_rule
+from discreet.lab import simulate
 from discreet.reproduction.headlines import stopping_headlines
 from discreet.reproduction.pictures.stopping import NAMES, stopping_pictures, upper_limit
 from discreet.reproduction.report import stopping_row
@@ -35,14 +35,14 @@ def test_every_sweep_spans_two_decades_and_has_all_rules_on_all_problems_once():
                 for rule in RULES:
                     setting = study.setting(rule, problem)
                     assert setting in settings
-                    assert setting.rewards.mean == pytest.approx(problem.mean)
+                    assert setting.distribution.mean == pytest.approx(problem.mean)
                     assert dict(setting.options)["alpha"] == problem.alpha
                     assert setting.epsilon == (problem.epsilon if rule in PRIVATE else None)
 
 
 def test_a_result_is_that_of_the_rule_simulated_alone(stopping, study):
     problem = study.base.with_(kind="clicks", alpha=0.9)
-    alone = simulate_rule("dp-nas", 0.3, runs=20, alpha=0.9, beta=0.05, epsilon=0.5)
+    alone = simulate("dp-nas", 0.3, runs=20, alpha=0.9, beta=0.05, epsilon=0.5)
     assert (stopping.of("dp-nas", problem).samples == alone.samples).all()
 
 
@@ -69,7 +69,7 @@ def test_no_quantile_exceeds_theorem_3_3_over_the_whole_grid():
     shares = []
     for kind in ENDS:
         for problem in study.problems(kind):
-            samples = simulate_rule(
+            samples = simulate(
                 "dp-exp-nas", problem.distribution, runs=40, alpha=problem.alpha, beta=problem.beta,
                 epsilon=problem.epsilon, low=ENDS[kind][0], high=ENDS[kind][1],
             ).samples  # fmt: skip
@@ -82,7 +82,7 @@ def test_the_sure_samples_are_kept_too():
     problem = Problem("signs", mean=0.3, alpha=0.5, beta=0.2, epsilon=0.05)
     for rule in ("nas", "dp-nas", "dp-exp-nas"):
         private = {"epsilon": 0.05} if rule in PRIVATE else {}
-        runs = simulate_rule(rule, problem.distribution, runs=400, alpha=0.5, beta=0.2, low=-1, high=1, **private)
+        runs = simulate(rule, problem.distribution, runs=400, alpha=0.5, beta=0.2, low=-1, high=1, **private)
         sure = theory.sure_samples(rule, 0.3, 0.5, 0.2, 0.05, low=-1)
         assert (runs.samples > sure).mean() <= 0.2
         typical = theory.typical_samples(rule, 0.3, 0.5, 0.2, 0.05, low=-1)

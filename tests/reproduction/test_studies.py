@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 from scipy import stats
-from tests.bandits.test_sharp_elimination import searches
-from tests.core.test_noise import p_value
-from tests.stopping.test_stopping import DISTRIBUTIONS, failures
+from tests._tools.promises import DISTRIBUTIONS, discrete_laplace_p_value, rule_failures, sharp_searches
+from tests._tools.rules import run_on_coins
 
 import discreet
 from discreet import SimulatedNoise
 from discreet.core.noise import private_noise
-from discreet.lab import instance, play, simulate, simulate_rule
-from discreet.lab.stopping import simulate_rules
+from discreet.lab import instance, play, simulate, simulate_all
 from discreet.reproduction.distributions import DistributionGrid
 from discreet.theory import dp_se_pull_bound, regret_lower_bound, sharp_pulls
 
@@ -27,26 +25,28 @@ def promise(page):
     return lambda study, **figures: page("Statistical studies", study=study, **figures)
 
 
+def uniform_samples(mean, seed):
+    """Endless samples of a uniform distribution of width 1."""
+    rng = np.random.default_rng([seed, 1])
+    while True:
+        yield rng.random(2**16) + (mean - 0.5)
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 @pytest.mark.parametrize(("alpha", "mean"), [(0.1, 0.3), (0.1, -0.1), (0.5, 0.02)])
 @pytest.mark.parametrize("distribution", ["two-point", "uniform"])
 def test_dp_exponential_nas_keeps_its_promise_at_a_small_beta(distribution, alpha, mean, epsilon, promise):
     """1,000 runs of Algorithm 2 at beta = 0.05, fed with exact totals or single samples, on [-1, 1]."""
     beta, broken, unfinished, samples = 0.05, 0, 0, []
+    rule = discreet.DPExponentialNAS(epsilon=epsilon, alpha=alpha, beta=beta, radius=1.0, max_samples=2**40)
     for run in range(RUNS):
-        rng = np.random.default_rng([run, 1])
-        rule = discreet.DPExponentialNAS(
-            epsilon=epsilon, alpha=alpha, beta=beta, radius=1.0, max_samples=2**40, noise=SimulatedNoise([run, 2])
-        )
-        while count := rule.plan():
-            if distribution == "two-point":
-                rule.close(int(rng.binomial(count, (1 + mean) / 2)) * rule.grid.width)
-            else:
-                rule.feed(rng.random(min(count, 2**16)) + (mean - 0.5))
-        result = rule.result
-        unfinished += not result.reached
+        if distribution == "two-point":
+            result = run_on_coins(rule, mean, run)
+        else:
+            result = rule.run(uniform_samples(mean, run), noise=SimulatedNoise([run, 2]))
+        unfinished += result.estimate is None
         samples.append(result.samples)
-        broken += result.reached and abs(result.estimate - mean) > alpha * abs(mean)
+        broken += result.estimate is not None and abs(result.estimate - mean) > alpha * abs(mean)
     limit = stats.binom.ppf(1 - 1e-6, RUNS, beta)
     print(
         f"{distribution}, mean {mean}, alpha {alpha}, epsilon {epsilon}: {broken} of {RUNS} broke the promise "
@@ -63,8 +63,8 @@ def test_dp_exponential_nas_keeps_its_promise_at_a_small_beta(distribution, alph
 def test_the_one_sided_rule_keeps_its_promise_with_fewer_samples(mean, alpha, epsilon, promise):
     """Against DP exponential NAS on the same clicks, at beta = 0.05."""
     given = {"alpha": alpha, "beta": 0.05, "epsilon": epsilon}
-    found = simulate_rule("dp-nas-one-sided", mean, runs=10_000, **given)
-    other = simulate_rule("dp-exp-nas", mean, runs=RUNS, **given)
+    found = simulate("dp-nas-one-sided", mean, runs=10_000, **given)
+    other = simulate("dp-exp-nas", mean, runs=RUNS, **given)
     broken, median, before = int(found.failed.sum()), np.median(found.samples), np.median(other.samples)
     print(
         f"mean {mean}, alpha {alpha}, epsilon {epsilon}: {broken} of 10,000 broke the promise (beta 0.05); "
@@ -80,7 +80,7 @@ def test_the_one_sided_rule_keeps_its_promise_with_fewer_samples(mean, alpha, ep
 @pytest.mark.parametrize("mean", [0.5, 0.1, 0.01])
 def test_the_one_sided_rule_where_broken_promises_are_likeliest(mean, promise):
     """A large alpha and beta, and noise that may halt at the first tests: 100,000 runs."""
-    found = simulate_rule("dp-nas-one-sided", mean, runs=100_000, alpha=0.9, beta=0.4, epsilon=0.001)
+    found = simulate("dp-nas-one-sided", mean, runs=100_000, alpha=0.9, beta=0.4, epsilon=0.001)
     broken = int(found.failed.sum())
     print(f"mean {mean}: {broken} of 100,000 broke the promise (beta 0.4)")
     promise("the one-sided rule at beta = 0.4, epsilon = 0.001", runs=100_000, broken=broken, allowed=40_000)
@@ -91,18 +91,18 @@ def test_the_one_sided_rule_where_broken_promises_are_likeliest(mean, promise):
 @pytest.mark.parametrize("name", sorted(discreet.RULES))
 def test_the_promise_of_every_rule_in_figures(name, distribution, promise):
     """What `make test` checks in 250 runs: 1,000 at alpha = 0.5, beta = 0.2."""
-    broken, unfinished = failures(name, distribution)
+    broken, unfinished = rule_failures(name, distribution, RUNS)
     print(f"{name}, {distribution}: {broken} of 1000 broke the promise, {unfinished} unfinished (beta 0.2)")
     promise("every stopping rule at beta = 0.2", runs=1000, broken=int(broken), allowed=200)
     assert unfinished == 0
     assert broken <= stats.binom.ppf(1e-6, 1000, 0.2)
 
 
-def test_a_million_private_draws_have_the_exact_law(promise):
+def test_a_million_private_draws_have_the_exact_distribution(promise):
     draws = private_noise().draws(5.0, 1_000_000)
-    p = p_value(draws, 5.0)
+    p = discrete_laplace_p_value(draws, 5.0)
     print(f"chi-square p = {p:.3f}")
-    promise("private draws have the exact law", runs=draws.size, broken=f"p = {p:.2f}", allowed="1e-6")
+    promise("private draws have the exact distribution", runs=draws.size, broken=f"p = {p:.2f}", allowed="1e-6")
     assert p > 1e-6
 
 
@@ -113,8 +113,8 @@ def test_dp_se_keeps_the_best_arm_and_its_pull_bound(epsilon, promise):
     gaps = means.max() - means
     lost = over = 0
     for run in range(RUNS):
-        policy = discreet.DPBestArm(range(4), epsilon=epsilon, beta=beta, noise=SimulatedNoise([run, 3]))
-        result = play(policy, means, np.random.default_rng([run, 4]))
+        policy = discreet.DPBestArm(range(4), epsilon=epsilon, beta=beta)
+        result = play(policy, means, np.random.default_rng([run, 4]), noise=SimulatedNoise([run, 3]))
         lost += result.best_arm != 0
         over += (result.pulls[1:] > dp_se_pull_bound(gaps[1:], 4, epsilon, beta)).any()
     print(f"epsilon {epsilon}: best arm lost in {lost}, bound exceeded in {over} of {RUNS} runs (beta {beta})")
@@ -130,12 +130,12 @@ def test_sharp_constants_find_the_best_arm_in_a_third_of_the_pulls(name, epsilon
     """2,000 searches at beta = 0.05: wrong within beta, no arm beyond its bound, and 3 times fewer pulls than DP-SE."""
     beta, runs = 0.05, 2000
     means = np.array([0.05, 0.04, 0.03]) if name == "rare" else instance(name).means
-    pulls, found = searches(means, epsilon, beta, runs)
+    pulls, found = sharp_searches(means, epsilon, beta, runs)
     bound = sharp_pulls(means[0] - means[1:], means.size, epsilon, beta)
     paper = []
     for run in range(200):
-        policy = discreet.DPBestArm(range(means.size), epsilon=epsilon, beta=beta, noise=SimulatedNoise([run, 5]))
-        paper.append(play(policy, means, np.random.default_rng([run, 6])).pulls.sum())
+        policy = discreet.DPBestArm(range(means.size), epsilon=epsilon, beta=beta)
+        paper.append(play(policy, means, np.random.default_rng([run, 6]), noise=SimulatedNoise([run, 5])).pulls.sum())
     wrong, late = (found != 0).sum(), (pulls[:, 1:] > bound).any(axis=1).sum()
     taken = pulls.sum(axis=1)
     print(
@@ -195,7 +195,7 @@ def test_the_recommended_policy_on_rare_rewards(name, promise):
 def test_the_released_rules_on_many_distributions(promise):
     """200 runs in each cell: promises hold, and DP-Bernstein takes far fewer samples than the paper's rule."""
     grid = DistributionGrid(runs=200, seed=6)
-    found = dict(zip(grid.settings(), simulate_rules(grid.settings()), strict=True))
+    found = dict(zip(grid.settings(), simulate_all(grid.settings()), strict=True))
     rows = grid.rows(found.__getitem__)
     most = stats.binom.ppf(1 - 1e-6, grid.runs, 0.05)
     for row in rows:

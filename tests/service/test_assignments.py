@@ -12,7 +12,7 @@ from discreet.service.http import tokens
 from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.tokens import Place
 from discreet.service.storage import schema
-from tests._tools.service_tools import FULL, small
+from tests._tools.service_tools import FULL, is_sqlite, small
 
 # ---------------------------------------------------------------------- assign
 
@@ -44,15 +44,15 @@ def test_traffic_is_balanced_at_every_moment(world):
 
 def test_units_are_found_by_their_key_in_a_young_table(world):
     """PostgreSQL guesses how to find rows as long as it has no statistics."""
-    if world.store.sqlite:
+    if is_sqlite(world):
         pytest.skip("SQLite goes by the form of the query alone")
     world.start(epsilon="0.001")
     started = world.control.started("banners")
     for number in range(20):
-        with world.store.writing() as connection:
-            before = connection.execute(text(_READ)).scalar_one()
-            traffic.assign(world.store, connection, traffic.Ask(started, [f"{number}-{unit}" for unit in range(64)]))
-            assert connection.execute(text(_READ)).scalar_one() == before, "rows of others were read"
+        with world.database.writing() as transaction:
+            before = transaction.execute(text(_READ)).scalar_one()
+            traffic.assign(transaction, traffic.Ask(started, [f"{number}-{unit}" for unit in range(64)]))
+            assert transaction.execute(text(_READ)).scalar_one() == before, "rows of others were read"
 
 
 _READ = "SELECT coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relname = 'assignment'"
@@ -140,7 +140,7 @@ def test_rewards_after_the_end_change_nothing(world):
     world.close("banners")
     before = world.control.releases("banners")
     assert world.tell((given[0], 1.0)) == ["late"]
-    world.scrub()
+    world.erase()
     assert world.tell((given[0], 1.0)) == ["late"]
     assert world.sums("banners") == {}
     assert world.control.releases("banners") == before
@@ -260,7 +260,7 @@ def test_a_second_reward_is_written_as_the_first_one_is(world):
     def note(connection, cursor, statement, *_):
         statements.append(statement)
 
-    event.listen(world.store.engine, "before_cursor_execute", note)
+    event.listen(world.database.engine, "before_cursor_execute", note)
     asked, pages = [], []
     for reward in (1.0, 0.0, 0.5, 0.5, 1.0):
         before = written_pages(world)
@@ -269,14 +269,14 @@ def test_a_second_reward_is_written_as_the_first_one_is(world):
         pages.append(written_pages(world) - before)
         statements.clear()
     assert asked == [asked[0]] * 5
-    assert all(pages) == world.store.sqlite
+    assert all(pages) == is_sqlite(world)
     assert sum(total for _, total in world.sums("banners").values()) == FULL
 
 
 def written_pages(world):
     """The size of SQLite's log, which grows by what is written; PostgreSQL has another one."""
     log = Path(f"{world.url}-wal")
-    return log.stat().st_size if world.store.sqlite and log.exists() else 0
+    return log.stat().st_size if is_sqlite(world) and log.exists() else 0
 
 
 def test_a_slot_that_was_somebody_elses_takes_no_reward_of_theirs(world):
@@ -286,7 +286,9 @@ def test_a_slot_that_was_somebody_elses_takes_no_reward_of_theirs(world):
     (bob,) = world.ask("banners", "bob")
     place = tokens.open_token(bob.assignment)
     hers = pseudonym(started.secret, "ann")
-    lost = tokens.seal(started.secret, place._replace(witness=tokens.witness(started.secret, place.mark, 0, hers)))
+    lost = tokens.seal(
+        started.secret, place._replace(unit_tag=tokens.unit_tag(started.secret, place.generation, 0, hers))
+    )
     assert place.slot == 0
     assert world.tell((lost, 1.0)) == ["late"]
     assert world.sums("banners") == {}

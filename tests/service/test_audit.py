@@ -19,9 +19,8 @@ from discreet.audit.events import DERIVED
 from discreet.audit.examine import compare
 from discreet.audit.neighbours import Pair
 from discreet.core.grid import Grid
-from discreet.service.experiments import views
+from discreet.service.experiments import assignments, views
 from discreet.service.http.messages import NewKey, NewPopulation
-from discreet.service.storage import group_commit as writer
 from discreet.service.storage import schema
 from tests._tools.service_tools import Clock, World, new_file
 
@@ -124,10 +123,10 @@ def plain(value):
 @pytest.fixture
 def desk(file, tmp_path):
     opened = Desk(new_file(file, tmp_path), Clock())
-    event.listen(opened.world.store.engine, "connect", lambda one, _: one.execute("PRAGMA synchronous=OFF"))
-    opened.world.store.engine.dispose()
+    event.listen(opened.world.database.engine, "connect", lambda one, _: one.execute("PRAGMA synchronous=OFF"))
+    opened.world.database.engine.dispose()
     yield opened
-    opened.world.store.close()
+    opened.world.database.close()
 
 
 @pytest.fixture
@@ -209,10 +208,10 @@ def closing_on_rewards(desk, monkeypatch):
 
     def close(name):
         experiment = desk.world.control.started(name).id
-        with desk.world.store.reading() as connection:
+        with desk.world.database.reading() as connection:
             count = told(connection, experiment)
         if count == desk.world.control.experiment(name).epoch.quota:
-            desk.world.run("UPDATE epoch SET ripe_at = 0 WHERE experiment = :one AND state = 'open'", one=experiment)
+            desk.world.run("UPDATE epoch SET due_at = 0 WHERE experiment = :one AND state = 'open'", one=experiment)
         return honest(name)
 
     desk.close = close
@@ -234,17 +233,17 @@ def counting_answers(desk, monkeypatch):
 
 def receipts_that_know(desk, monkeypatch):
     """A second reward gets another receipt than the first."""
-    honest = writer.tell
+    honest = assignments.tell
 
-    def tell(store, connection, shard, given):
+    def tell(transaction, shard, given):
         table = schema.assignment
         query = select(table.c.experiment, table.c.slot).where(table.c.told > 0)
-        came = set(map(tuple, connection.execute(query)))
-        said = honest(store, connection, shard, given)
+        came = set(map(tuple, transaction.execute(query)))
+        said = honest(transaction, shard, given)
         places = [(one.experiment.id, one.place.slot) for one in given]
         return ["late" if place in came else status for place, status in zip(places, said, strict=True)]
 
-    monkeypatch.setattr(writer, "tell", tell)
+    monkeypatch.setattr(assignments, "tell", tell)
 
 
 def not_clipping(desk, monkeypatch):
@@ -268,7 +267,7 @@ def check_found(desk, report, monkeypatch, leak, samples):
     assert found.epsilon > 1.0, found
 
 
-@pytest.mark.shown
+@pytest.mark.study
 def test_a_leak_that_shows_always_is_found_at_once(desk, report, monkeypatch):
     check_found(desk, report, monkeypatch, closing_on_rewards, FEW)
 

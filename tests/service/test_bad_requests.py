@@ -132,10 +132,10 @@ def test_a_request_that_nobody_foresaw_does_not_take_others_with_it(web, world, 
     world.start("broken", **small())
     real = traffic._deal
 
-    def deal(store, connection, ask, *rest):
+    def deal(transaction, ask, *rest):
         if ask.experiment.description.request.name == "broken":
             raise ZeroDivisionError
-        return real(store, connection, ask, *rest)
+        return real(transaction, ask, *rest)
 
     monkeypatch.setattr(traffic, "_deal", deal)
     asks = [("POST", f"/v1/experiments/{name}/assignments", {"units": ["ann"]}) for name in ("running", "broken")]

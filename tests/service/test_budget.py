@@ -27,8 +27,8 @@ def people(world):
 
 
 def reserved(world, population="people"):
-    with world.store.reading() as connection:
-        return budget.reserved(connection, population)
+    with world.database.reading() as transaction:
+        return budget.state(transaction, population).reserved
 
 
 def test_ten_tenths_are_one(people):

@@ -9,11 +9,10 @@ from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from discreet.service.experiments import assignments as traffic
 from discreet.service.experiments.journal import Journal
-from discreet.service.http.app import Closer
+from discreet.service.http.app import ClosingThread
 from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import schema
-from discreet.service.storage.group_commit import Writer
 from tests._tools.service_tools import draft, small
 
 ODD = 0.7310585  # a reward that nothing else looks like
@@ -80,7 +79,7 @@ def test_no_answer_and_no_log_holds_a_reward_or_a_key(world, caplog, capfd, tmp_
     assert statuses[-3:-1] == [503, 503]
     assert set(statuses) == {200, 202, 400, 401, 404, 405, 409, 422, 503}
     world.clock.wait(60)
-    Closer(world.store, Metrics(), Journal(tmp_path / "journal")).look()
+    ClosingThread(world.database, Metrics(), Journal(tmp_path / "journal")).look()
     ours = [record.getMessage() for record in caplog.records if not record.name.startswith("httpx")]
     written = "\n".join(ours) + "".join(capfd.readouterr())
     assert "a transaction of 1 requests failed" in written
@@ -129,11 +128,9 @@ def test_closes_that_found_nothing_are_not_counted(world):
     world.fill("banners")
     world.clock.wait(60)
     metrics = Metrics()
-    closer = Closer(world.store, metrics, None)
-    honest, world.store.now = world.store.now, lambda connection: world.clock.now
+    closer = ClosingThread(world.database, metrics, None)
     assert closer.look() == 1
     assert closer.look() == 0
-    world.store.now = honest
     assert "discreet_closed_epochs_total 1\n" in metrics.text()
 
 
@@ -217,7 +214,7 @@ def test_a_writer_says_when_it_is_overloaded(world, monkeypatch):
 
 def test_a_writer_answers_threads_as_well(world):
     world.start(**small())
-    writer = Writer(world.store)
+    writer = traffic.Writer(world.database)
     (given,) = writer.do_now(traffic.Ask(world.control.started("banners"), ["ann"]))
     assert given.learn
     world.control.create(draft("unstarted", **small()))

@@ -61,11 +61,11 @@ def test_an_ended_key_is_refused_within_a_moment_even_if_it_was_just_used(world,
     times = iter([0.0, 0.5, 1.6, 1.6, 1.6])
     monkeypatch.setattr(access, "_MOMENT", 1.0)
     monkeypatch.setattr(access, "time", SimpleNamespace(monotonic=lambda: next(times)))
-    found = access.Access(world.control)
+    found = access.Authorizer(world.control)
     found._seen["x"] = (0.0, made(world, "analyse").about)
     assert next(times) == 0.0
-    assert found._remembered("x") is not None
-    assert found._remembered("x") is None
+    assert found._cached("x") is not None
+    assert found._cached("x") is None
 
 
 def test_all_who_show_a_key_at_once_wait_for_one_look(world, monkeypatch):

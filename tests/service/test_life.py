@@ -2,8 +2,10 @@
 
 import pytest
 
+from discreet.core.registry import RULES
+from discreet.service.experiments.descriptions import algorithms, describe
 from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import NewKey
+from discreet.service.http.messages import NewExperiment, NewKey
 from discreet.service.storage import schema
 from tests._tools.service_tools import draft, small
 
@@ -144,6 +146,24 @@ def test_other_policies_run_too(world, policy):
     quota = world.control.experiment("banners").epoch.quota
     world.finish_epoch("banners", lambda arm: 0.25)
     assert sum(one.count for one in world.control.releases("banners")) == quota
+
+
+SECRETIVE = ["dp-ucb", "dp-ucb-hybrid", "dp-se-svt", "dp-se-modified", "lazy-ucb", "lazy-dp-ts", "dp-nas", "dp-exp-nas"]
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        *[(key, "which keeps more between epochs than it releases") for key in SECRETIVE],
+        *[(key, "which is not private") for key in ("ucb", "ts", "nas", "guess-and-double")],
+        ("dp-bernstein", "which needs more of rewards than their sum"),
+    ],
+)
+def test_what_keeps_more_than_it_releases_or_is_not_private_is_refused(key, why):
+    given = {"rule": key} if key in RULES else {"policy": key, "arms": ["a", "b"]}
+    said = refused(422, describe, NewExperiment("banners", "1", **given))
+    assert f"got '{key}', {why}" in said
+    assert key not in {one.name for one in algorithms()}
 
 
 def test_arms_have_different_names(world):

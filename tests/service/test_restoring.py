@@ -11,12 +11,12 @@ from discreet.service.experiments import budget, closing
 from discreet.service.experiments import journal as journal_module
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.restoring import recover
-from discreet.service.http.app import Closer
+from discreet.service.http.app import ClosingThread
 from discreet.service.http.messages import NewPopulation
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.server import Settings, prepare
 from discreet.service.storage import schema
-from tests._tools.service_tools import BASE, World, draft, small
+from tests._tools.service_tools import BASE, World, draft, is_sqlite, small
 
 
 class Site:
@@ -24,24 +24,24 @@ class Site:
 
     def __init__(self, world, server, folder):
         self.world, self.folder = world, folder
-        self.server = None if world.store.sqlite else server
+        self.server = None if is_sqlite(world) else server
         self.journal = folder / "releases.journal"
         self.settings = Settings(database=world.url, journal=str(self.journal))
 
     def look(self):
         """What a server's closer does, with its journal."""
-        return Closer(self.world.store, Metrics(), Journal(self.journal)).look()
+        return ClosingThread(self.world.database, Metrics(), Journal(self.journal)).look()
 
     def back_up(self, name="backup"):
         if self.server is None:
-            self.world.store.forget()
+            self.world.database.erase_log()
             shutil.copy(self.world.url, self.folder / name)
         else:
             self._copy(BASE, name)
         return name
 
     def put_back(self, name="backup"):
-        self.world.store.close()
+        self.world.database.close()
         if self.server is None:
             for end in ("", "-wal", "-shm"):
                 Path(f"{self.world.url}{end}").unlink(missing_ok=True)
@@ -51,17 +51,17 @@ class Site:
 
     def start_server(self, *, journal=True, **more):
         """What `discreet serve` does before it serves."""
-        self.world.store.close()
+        self.world.database.close()
         given = self.settings if journal else Settings(database=self.world.url)
         prepared = prepare(given, **more)
         key, clock = self.world.key, self.world.clock
         self.world = World(self.world.url, clock)
         self.world.key = key
-        return prepared.burnt
+        return prepared.forfeited
 
     def _copy(self, source, target):
         """PostgreSQL's own copy of a whole database, while nobody is connected."""
-        self.world.store.close()
+        self.world.database.close()
         others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname IN ('{}', '{}')"
         self.server.query("postgres", others.format(source, target))
         self.server.query("postgres", f'DROP DATABASE IF EXISTS "{target}"')
@@ -70,10 +70,10 @@ class Site:
 
 @pytest.fixture
 def site(world, request, tmp_path):
-    server = None if world.store.sqlite else request.getfixturevalue("server")
+    server = None if is_sqlite(world) else request.getfixturevalue("server")
     made = Site(world, server, tmp_path)
     yield made
-    made.world.store.close()
+    made.world.database.close()
 
 
 def end_epoch(site, name, reward=0.5):
@@ -87,8 +87,8 @@ def spent(site):
 
 
 def reserved(site, population="crowd"):
-    with site.world.store.reading() as connection:
-        return budget.reserved(connection, population)
+    with site.world.database.reading() as transaction:
+        return budget.state(transaction, population).reserved
 
 
 def hand_in_after_a_backup(site):
@@ -104,7 +104,7 @@ PERSON = {"privacy_unit": "person"}
 ONCE = {"privacy_unit": "person", "contribution": "once"}
 
 
-def test_nothing_is_burnt_where_nothing_was_restored(site):
+def test_nothing_is_forfeited_where_nothing_was_restored(site):
     site.world.start(**small())
     end_epoch(site, "banners")
     assert site.start_server() == []
@@ -122,7 +122,7 @@ def test_a_backup_is_found_out_and_its_open_epoch_is_never_released(site, kind):
     site.put_back()
     assert site.start_server() == [(begun.id, 1)]
     world = site.world
-    assert [one.state for one in world.control.epochs("banners")] == ["burnt", "open"]
+    assert [one.state for one in world.control.epochs("banners")] == ["forfeited", "open"]
     assert world.control.releases("banners") == []
     assert world.count(schema.counter) == 0
     assert set(world.tell(*[(one, 1.0) for one in asked])) == {"late"}
@@ -134,7 +134,7 @@ def test_a_backup_is_found_out_and_its_open_epoch_is_never_released(site, kind):
     assert site.start_server() == []
 
 
-def test_two_lost_epochs_do_not_burn_every_epoch_after(site):
+def test_two_lost_epochs_do_not_forfeit_every_epoch_after(site):
     """Epoch numbers come again after a restore; the journal's lines of the lost ones must not be held against them."""
     site.world.start(**small())
     site.back_up()
@@ -145,7 +145,7 @@ def test_two_lost_epochs_do_not_burn_every_epoch_after(site):
     for _ in range(2):
         end_epoch(site, "banners")
         assert site.start_server() == []
-    assert [one.state for one in site.world.control.epochs("banners")] == ["burnt", "closed", "closed", "open"]
+    assert [one.state for one in site.world.control.epochs("banners")] == ["forfeited", "closed", "closed", "open"]
 
 
 def test_the_same_backup_is_found_out_again(site):
@@ -250,7 +250,7 @@ def test_each_restore_of_the_same_backup_is_charged_for_people_who_count_once(si
     assert reserved(site) == 500
 
 
-def test_totals_have_no_marks_so_that_their_rewards_may_be_handed_in_again(site):
+def test_totals_have_no_tokens_so_that_their_rewards_may_be_handed_in_again(site):
     hand_in_after_a_backup(site)
     site.put_back()
     assert len(site.start_server()) == 1
@@ -274,12 +274,12 @@ def test_an_experiment_at_its_end_is_charged_for_what_an_older_backup_has_cost(s
     assert reserved(site) == 200
 
 
-def test_a_server_that_is_only_behind_for_a_moment_burns_nothing(site):
+def test_a_server_that_is_only_behind_for_a_moment_forfeits_nothing(site):
     """Between a look at the journal and the recovery, another server may have shown that nothing is missing."""
     site.world.start(**small())
     site.world.ask("banners", "ann")
-    assert recover(site.world.store, Journal(site.journal), asked=False) == []
-    assert recover(site.world.store, None, asked=False) == []
+    assert recover(site.world.database, Journal(site.journal), asked=False) == []
+    assert recover(site.world.database, None, asked=False) == []
     assert [one.state for one in site.world.control.epochs("banners")] == ["open"]
 
 
@@ -288,16 +288,16 @@ def test_what_is_read_first_is_the_journal(site, monkeypatch):
     site.world.start(**small())
     journal, honest = Journal(site.journal), journal_module.closed_epochs
 
-    def meanwhile(connection):
+    def meanwhile(transaction):
         monkeypatch.undo()
-        found = honest(connection)
+        found = honest(transaction)
         end_epoch(site, "banners")
         return found
 
     monkeypatch.setattr(journal_module, "closed_epochs", meanwhile)
-    assert not journal.is_ahead(site.world.store)
+    assert not journal.is_ahead(site.world.database)
     assert len(journal.lines()) == 1
-    assert not journal.is_ahead(site.world.store)
+    assert not journal.is_ahead(site.world.database)
 
 
 def test_who_cannot_pay_for_the_loss_is_stopped(site):
@@ -327,7 +327,7 @@ def test_an_experiment_that_started_after_the_backup_is_charged(site, was_draft)
     assert site.start_server() == []
     assert reserved(site) == 100
     ledger = site.world.control.ledger("crowd")
-    assert [one.kind for one in ledger.entries] == ["budget", "burn"]
+    assert [one.kind for one in ledger.entries] == ["budget", "forfeit"]
     assert ledger.intact
     assert site.start_server() == []
     assert reserved(site) == 100
@@ -393,7 +393,7 @@ def test_the_database_refuses_a_second_open_epoch(site):
     site.world.start(**small())
     with pytest.raises(IntegrityError):
         site.world.run(
-            "INSERT INTO epoch SELECT experiment, 2, state, mark, plan, quota, dealt, threshold, epsilon, opened_at,"
-            " full_at, ripe_at, closed_at, dropped, scrubbed FROM epoch"
+            "INSERT INTO epoch SELECT experiment, 2, state, generation, plan, learns, quota, dealt, threshold, epsilon,"
+            " opened_at, full_at, due_at, closed_at, dropped, erased FROM epoch"
         )
-    assert closing.ripe(site.world.store) == []
+    assert closing.due(site.world.database) == []

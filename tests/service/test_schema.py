@@ -1,12 +1,16 @@
 """The database's form: what migrations make is what the tables are declared as, on both databases, up and down."""
 
+import hashlib
+import json
+from dataclasses import fields
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import inspect, text
+from sqlalchemy import event, inspect, text
 
 from discreet.core.errors import StateError
-from discreet.service.storage.database import open_store
+from discreet.service.storage import PostgreSQL, epochs, experiments, keys, open_database, populations, releases
 from discreet.service.storage.migrations import migrate, revision
 from discreet.service.storage.schema import metadata
 from tests._tools.service_tools import small
@@ -19,22 +23,24 @@ def empty(request, url, tmp_path):
         url = request.getfixturevalue("server").fresh(tmp_path.name)
     else:
         url = str(tmp_path / "empty.db")
-    opened = open_store(url)
+    opened = open_database(url)
     yield opened
     opened.close()
 
 
-def tables(store):
-    with store.reading() as connection:
-        return {name for name in inspect(connection).get_table_names() if name != "alembic_version"}
+def tables(database):
+    with database.reading() as transaction:
+        return {name for name in inspect(transaction.connection).get_table_names() if name != "alembic_version"}
 
 
 def test_migrations_make_the_declared_tables(empty):
     migrate(empty)
-    with empty.reading() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+    with empty.reading() as transaction:
+        context = MigrationContext.configure(
+            transaction.connection, opts={"compare_type": True, "compare_server_default": True}
+        )
         assert compare_metadata(context, metadata) == []
-        found = inspect(connection)
+        found = inspect(transaction.connection)
         for name, table in metadata.tables.items():
             there = {column["name"]: column["nullable"] for column in found.get_columns(name)}
             assert there == {column.name: column.nullable for column in table.columns}, name
@@ -50,29 +56,36 @@ def test_migrations_go_up_and_down_and_up(empty):
     migrate(empty)
     migrate(empty)
     assert tables(empty) == set(metadata.tables)
-    assert revision(empty) == "0002"
+    assert revision(empty) == "1"
 
 
-def test_a_database_of_an_older_version_is_brought_up_to_date(empty):
-    migrate(empty, "0001")
-    assert room(empty) is None
-    migrate(empty)
-    assert room(empty) == (None if empty.sqlite else ["fillfactor=50"])
-    migrate(empty, "0001")
-    assert room(empty) is None
+ROWS = [
+    (experiments.Experiment, "experiment"),
+    (epochs.Epoch, "epoch"),
+    (keys.Key, "api_key"),
+    (populations.Line, "ledger"),
+    (releases.Released, "release"),
+]
 
 
-def room(store):
-    """What PostgreSQL was told about the pages of assignments."""
-    if store.sqlite:
-        return None
-    with store.reading() as connection:
-        return connection.execute(text("SELECT reloptions FROM pg_class WHERE relname = 'assignment'")).scalar_one()
+@pytest.mark.parametrize(("row", "table"), ROWS)
+def test_rows_have_the_columns_of_their_tables(row, table):
+    assert [one.name for one in fields(row)] == [one.name for one in metadata.tables[table].columns]
+
+
+def test_pages_of_assignments_leave_room_for_the_mark_of_a_reward(world):
+    if not isinstance(world.database, PostgreSQL):
+        pytest.skip("SQLite changes rows where they are")
+    with world.database.reading() as transaction:
+        found = transaction.execute(text("SELECT reloptions FROM pg_class WHERE relname = 'assignment'")).scalar_one()
+    assert found == ["fillfactor=50"]
 
 
 def test_the_one_open_epoch_index_is_partial(world):
-    with world.store.reading() as connection:
-        (index,) = [one for one in inspect(connection).get_indexes("epoch") if one["name"] == "one_open_epoch"]
+    with world.database.reading() as transaction:
+        (index,) = [
+            one for one in inspect(transaction.connection).get_indexes("epoch") if one["name"] == "one_open_epoch"
+        ]
     assert index["unique"]
     world.start("one", **small())
     world.finish_epoch("one", lambda arm: 0.5)
@@ -80,30 +93,41 @@ def test_the_one_open_epoch_index_is_partial(world):
     assert [one.state for one in world.control.epochs("one")] == ["closed", "closed", "open"]
 
 
-def test_a_database_of_a_newer_version_is_refused(empty):
+@pytest.mark.parametrize(("form", "words"), [("9999", "newer version"), ("0002", "start with a new one")])
+def test_a_database_of_another_version_is_refused(empty, form, words):
     migrate(empty)
-    with empty.writing() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(StateError, match="newer version"):
+    with empty.writing() as transaction:
+        transaction.execute(text("UPDATE alembic_version SET version_num = :form"), {"form": form})
+    with pytest.raises(StateError, match=words):
         migrate(empty)
 
 
-def test_a_failed_migration_leaves_nothing(empty, monkeypatch):
+def test_a_failed_migration_leaves_nothing(empty):
     """Both databases take tables back with the transaction that made them."""
-    from alembic import op
+    made = []
 
-    honest, made = op.create_table, []
-
-    def fails(name, *columns, **more):
-        made.append(name)
-        if len(made) == 5:
+    def fail(*given):
+        made.append(given[2])
+        if sum("CREATE TABLE" in one for one in made) == 5:
             raise RuntimeError("a fault")
-        return honest(name, *columns, **more)
 
-    monkeypatch.setattr(op, "create_table", fails)
+    event.listen(empty.engine, "before_cursor_execute", fail)
     with pytest.raises(RuntimeError):
         migrate(empty)
-    monkeypatch.undo()
+    event.remove(empty.engine, "before_cursor_execute", fail)
     assert tables(empty) == set()
     migrate(empty)
     assert tables(empty) == set(metadata.tables)
+
+
+FIRST = "b98184c6f7a1e168"
+
+
+def test_the_first_form_is_frozen():
+    """Once it is released, a database of this form exists: change it by a migration, and see 0001."""
+    columns = [
+        (table.name, one.name, type(getattr(one.type, "impl", one.type)).__name__, one.nullable, one.primary_key)
+        for table in metadata.sorted_tables
+        for one in table.columns
+    ]
+    assert hashlib.sha256(json.dumps(columns).encode()).hexdigest()[:16] == FIRST

@@ -2,8 +2,7 @@
 
 import pytest
 
-from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments import closing
+from discreet.service.storage import assignments
 from tests._tools.service_machine import stumble, walk
 
 
@@ -19,15 +18,15 @@ def test_five_thousand_steps_of_random_walks(file, page):
 
 
 def test_the_model_finds_a_reward_that_is_counted_twice(file, monkeypatch):
-    monkeypatch.setattr(traffic, "_TELL", traffic._TELL.replace("ELSE 2", "ELSE 1"))
+    monkeypatch.setattr(assignments, "_REPORT", assignments._REPORT.replace("ELSE 2", "ELSE 1"))
     assert stumble(file, 400, 30)
 
 
 def test_the_model_finds_rewards_that_are_too_late(file, monkeypatch):
-    monkeypatch.setattr(traffic, "_TELL", traffic._TELL.replace("AND deadline >= {now}", "AND {now} > 0"))
+    monkeypatch.setattr(assignments, "_REPORT", assignments._REPORT.replace("AND deadline >= {now}", "AND {now} > 0"))
     assert stumble(file, 400, 30)
 
 
 def test_the_model_finds_sums_that_are_left(file, monkeypatch):
-    monkeypatch.setattr(closing, "wipe", lambda *_: None)
+    monkeypatch.setattr(assignments, "delete_totals", lambda *_: None)
     assert stumble(file, 400, 30)

@@ -8,12 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import discreet
-from discreet import ArgumentError, DPExponentialNAS, DPOneSidedNAS, SimulatedNoise
-from discreet.lab import simulate_rule
-from discreet.stopping.dp_one_sided_nas import split
-from discreet.testing import ScriptedNoise
-from tests.bandits.test_algorithms import ByScale
+from discreet import ArgumentError, DPExponentialNAS, DPOneSidedNAS, SimulatedNoise, Totals
+from discreet.core.privacy import split
+from tests._tools.rules import ByScale, run_on_coins
 
 options = st.fixed_dictionaries(
     {
@@ -25,11 +22,11 @@ options = st.fixed_dictionaries(
 )
 
 
-def made(noise=None, **changes):
+def made(**changes):
     given = {"epsilon": 0.5, "alpha": 0.1, "beta": 0.05, "low": 0.0, "high": 1.0, **changes}
     if "high" not in changes:
         given["high"] = given["low"] + 1
-    return DPOneSidedNAS(noise=noise or ScriptedNoise([]), **given)
+    return DPOneSidedNAS(**given)
 
 
 # ---------------------------------------------------------------------- the rule, line by line
@@ -67,13 +64,13 @@ def transcription(xs, epsilon, alpha, beta, width, high, b, ns, final, step):
 )
 def test_it_is_what_the_proof_states(seed, epsilon, alpha, low, share):
     given = {"epsilon": epsilon, "alpha": alpha, "beta": 0.1}
-    rule, source = made(low=low, high=low + 2, noise=ByScale(seed), **given), ByScale(seed)
+    rule, source = made(low=low, high=low + 2, **given), ByScale(seed)
     step = rule.grid.step
-    b, *ns = (np.abs(source.draws(rule._sparse.scale, 40)) * step).tolist()
-    final = float(source.draws(rule._laplace.scale, 1)[0]) * step
+    b, *ns = (np.abs(source.draws(rule.sigma_tests / step, 40)) * step).tolist()
+    final = float(source.draws(rule.sigma_release / step, 1)[0]) * step
     xs = np.where(np.random.default_rng(seed).random(4096) < share, low + 2.0, low)
     expected = transcription(xs.tolist(), width=2.0, high=low + 2, b=b, ns=ns, final=final, step=step, **given)
-    result = rule.run(xs)
+    result = rule.run(xs, noise=ByScale(seed))
     assert result.reached == (expected is not None)
     if expected:
         assert (result.estimate, result.samples) == (pytest.approx(expected[0], rel=1e-9), expected[1])
@@ -90,11 +87,11 @@ def test_all_chances_of_failure_add_up_to_beta_at_most(given):
     alpha, beta = rule.alpha, rule.beta
     high = low = noise = 0.0
     for k in range(1, 1001):
-        level = rule._mean_level(k)
+        level = rule.mean_level(k)
         high += math.exp(math.log(1 / beta) - level)  # all in units of beta, since beta may be 1e-300
         low += math.exp(math.log(1 / beta) - level * ((1 + alpha) / (1 - alpha)) ** 2)
-        noise += math.exp(math.log(1 / beta) - rule._test_level(k))
-    release = math.exp(math.log(1 / beta) - rule._release_level)
+        noise += math.exp(math.log(1 / beta) - rule.test_level(k))
+    release = math.exp(math.log(1 / beta) - rule.release_level)
     assert high + low <= 0.5 + 1e-9
     assert noise <= 0.25 + 1e-9
     assert release == pytest.approx(0.25)
@@ -108,8 +105,8 @@ def test_halting_within_the_bounds_keeps_the_promise(given, number):
     t, alpha = rule.first_test * 2 ** (number - 1), rule.alpha
     h = rule.hoeffding_radius(t, number) + rule.grid.step / 2
     h_below = rule.hoeffding_radius(t, number) * (1 + alpha) / (1 - alpha) + rule.grid.step / 2
-    noise = rule.sigma_tests * rule._test_level(number) + rule.grid.step
-    release = (rule.sigma_release * rule._release_level + rule.grid.step) / t
+    noise = rule.sigma_tests * rule.test_level(number) + rule.grid.step
+    release = (rule.sigma_release * rule.release_level + rule.grid.step) / t
     least = (rule.limit(t, number) * rule.grid.step - noise) / t  # the mean, where N is at its bound and B is 0
     for mean in (least, 3 * least):
         slack = 1e-9 * mean
@@ -141,7 +138,7 @@ def test_the_share_makes_the_noise_margin_least():
     best = rule.noise_margin(1)
     for share in (0.9 * rule.test_share, 1.1 * rule.test_share):
         first, second = split(rule.epsilon, share)
-        other = rule._test_level(1) / first + rule._release_level / rule.alpha / second
+        other = rule.test_level(1) / first + rule.release_level / rule.alpha / second
         assert best < other
 
 
@@ -151,7 +148,7 @@ def test_tests_begin_where_the_best_samples_pass_and_double():
         first, high = rule.first_test, rule.grid.floor + rule.grid.width
         assert first * high >= rule.limit(first, 1)
         assert first == 1 or first // 2 * high < rule.limit(first // 2, 1)
-        assert rule.plan() == first
+        assert rule.plan().size == first
         assert [rule.test_time(k) for k in (1, 2, 5)] == [first, 2 * first, 16 * first]
     assert rule.first_test == 1
     assert made(alpha=1e-9).first_test == 2**62  # rounding alone is more than that allows: never
@@ -161,7 +158,7 @@ def test_it_is_below_algorithm_2_at_every_common_test():
     for epsilon in (0.01, 1.0, 100.0):
         for alpha in (0.01, 0.1, 0.5, 0.9):
             given = {"epsilon": epsilon, "alpha": alpha, "beta": 0.05, "low": 0.0, "high": 1.0}
-            rule, other = made(**given), DPExponentialNAS(noise=ScriptedNoise([]), **given)
+            rule, other = made(**given), DPExponentialNAS(**given)
             for number in range(1, 30):
                 t = rule.test_time(number)
                 assert rule.threshold(t, number) < other.threshold(t)
@@ -182,21 +179,21 @@ def test_samples_of_either_sign_are_refused(given):
 @pytest.mark.parametrize("mean", [0.5, 0.05])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0])
 def test_it_keeps_its_promise_and_takes_no_more_samples(mean, epsilon):
-    """2,000 runs at beta = 0.2, where failures would show; Algorithm 2 in 200."""
-    given = {"alpha": 0.5, "beta": 0.2, "epsilon": epsilon}
-    found = simulate_rule("dp-nas-one-sided", mean, runs=2000, **given)
-    assert found.reached.all()
-    assert found.failed.sum() <= stats.binom.ppf(1e-6, 2000, 0.2)
-    other = simulate_rule("dp-exp-nas", mean, runs=200, **given)
-    assert np.median(found.samples) <= np.median(other.samples)
+    """1,000 runs at beta = 0.2, where failures would show; Algorithm 2 in 100."""
+    given = {"alpha": 0.5, "beta": 0.2, "epsilon": epsilon, "low": 0.0, "high": 1.0}
+    found = [run_on_coins(DPOneSidedNAS(**given), mean, seed) for seed in range(1000)]
+    assert all(rule.halted for rule in found)
+    failed = sum(abs(rule.estimate - mean) > 0.5 * mean for rule in found)
+    assert failed <= stats.binom.ppf(1e-6, 1000, 0.2)
+    other = [run_on_coins(DPExponentialNAS(**given), mean, seed).samples for seed in range(100)]
+    assert np.median([rule.samples for rule in found]) <= np.median(other)
 
 
 def test_samples_far_from_0_are_exact():
     """Sums past 2^53, where a float threshold would round."""
-    rule = discreet.DPOneSidedNAS(
-        epsilon=1.0, alpha=1e-8, beta=0.1, low=1e6, high=1e6 + 1, noise=SimulatedNoise(1), max_samples=2**30
-    )
-    while count := rule.plan():
-        rule.close(count * rule.grid.width // 2)
-    assert rule.result.reached
-    assert abs(rule.result.estimate - 1e6 - 0.5) <= 1e-2
+    rule = DPOneSidedNAS(epsilon=1.0, alpha=1e-8, beta=0.1, low=1e6, high=1e6 + 1, max_samples=2**30)
+    driver = Totals(rule, SimulatedNoise(1))
+    while (plan := driver.plan()) is not None:
+        driver.close({None: plan.size * rule.grid.width // 2})
+    assert driver.algorithm.halted
+    assert abs(driver.algorithm.estimate - 1e6 - 0.5) <= 1e-2

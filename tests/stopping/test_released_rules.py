@@ -1,4 +1,4 @@
-"""The rules that release blocks: their lemma, their formulas, their kernel and their promise."""
+"""The rules that release blocks: their lemma, their formulas and their promise."""
 
 import math
 from fractions import Fraction
@@ -6,19 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import discreet
-from discreet import ArgumentError, DPBernstein, DPReleasedNAS, SimulatedNoise
+from discreet import ArgumentError, DPBernstein, DPExponentialNAS, DPReleasedNAS, SimulatedNoise, Totals
+from discreet.core.noise import scale_for
 from discreet.core.tails import bernstein_radius, hoeffding_radius, largest_mean
-from discreet.lab import StoppingSetting, Uniform, simulate_rule
-from discreet.lab.kernels import bernstein as kernel
-from discreet.lab.kernels.randomness import fresh_state
-from discreet.lab.kernels.stopping import coin_on
-from discreet.lab.stopping_play import _by_object, _in_chunks
 from discreet.stopping._released import block_ends, failure_bound, least_level
+from tests._tools.rules import run_on_coins
 
 EASY = {"alpha": 0.5, "beta": 0.1}
 ALPHAS = st.floats(0.01, 0.99)
@@ -75,7 +71,7 @@ def test_samples_that_rounding_doubles_never_halt():
 def test_the_two_parts_of_epsilon_add_up_to_it_exactly(epsilon, share):
     rule = DPBernstein(epsilon=epsilon, low=0, high=1, epsilon_share=share, **EASY)
     assert Fraction(rule.mean_epsilon) + Fraction(rule.variance_epsilon) == Fraction(epsilon)
-    scales = rule._laplace.scale, rule._square_laplace.scale
+    scales = [scale_for(rule.grid.width, part) for part in rule.plan().query.epsilons]
     assert sum(rule.grid.width / Fraction(scale) for scale in scales) <= Fraction(epsilon)
 
 
@@ -113,6 +109,7 @@ def test_the_bound_is_not_wasteful(alpha):
     assert failure_bound(level, alpha, step, tests) <= 1.5 * worst
 
 
+@settings(max_examples=20)
 @given(alpha=ALPHAS, beta=st.floats(1e-12, 0.5), growth=st.floats(1.1, 4.0), tests=st.integers(5, 300))
 def test_the_level_is_the_least_that_keeps_the_bound_below_beta(alpha, beta, growth, tests):
     level = least_level(alpha, math.sqrt(growth), tests, beta)
@@ -133,8 +130,8 @@ def test_blocks_are_whole_pairs_and_windows_grow(growth, window, first):
 
 def test_by_default_rounding_hardly_slows_the_growth_of_windows():
     rule = DPBernstein(epsilon=1.0, low=0, high=1, alpha=0.1, beta=0.05)
-    ends = rule._ends
-    counts = [last - begin for begin, last in zip(ends, ends[rule.window :], strict=False)]
+    ends = rule.ends
+    counts = [last - begin for begin, last in zip(ends, ends[rule.blocks_per_test :], strict=False)]
     assert min(after / before for before, after in pairwise(counts)) >= 1.47
 
 
@@ -143,7 +140,7 @@ def test_by_default_rounding_hardly_slows_the_growth_of_windows():
 
 def by_hand(rule, blocks, squares):
     """The first test at which the rule must halt, and its answer, from the released totals; written from the page."""
-    ends, window, alpha = rule._ends, rule.window, rule.alpha
+    ends, window, alpha = rule.ends, rule.blocks_per_test, rule.alpha
     for block in range(window, len(blocks) + 1):
         count, test = ends[block] - ends[block - window], block - window + 1
         total, square = sum(blocks[block - window : block]), sum(squares[block - window : block])
@@ -170,41 +167,37 @@ def by_hand(rule, blocks, squares):
 @pytest.mark.parametrize("epsilon", [0.2, 2.0])
 def test_it_halts_where_a_program_written_from_the_formulas_does(kind, low, high, epsilon):
     for seed in range(3):
-        rule = kind(epsilon=epsilon, low=low, high=high, noise=SimulatedNoise(seed), **EASY)
+        rule = kind(epsilon=epsilon, low=low, high=high, **EASY)
         stream = low + (high - low) * np.random.default_rng(seed).beta(3, 1.5, 200_000)
-        result = rule.run(stream)
+        result = rule.run(stream, noise=SimulatedNoise(seed))
         assert result.reached
         blocks, squares = [], []
-        for entry in rule.ledger:
-            (squares if "squared" in entry.what else blocks).append(entry.units / rule.grid.width)
+        for release in result.ledger:
+            (squares if release.kind == "squares" else blocks).append(release.steps / rule.grid.width)
         samples, answer = by_hand(rule, blocks, squares or blocks)
         assert (samples, answer) == (result.samples, pytest.approx(result.estimate, rel=1e-9))
 
 
-def test_the_squares_are_those_of_disjoint_pairs_however_the_stream_is_cut():
-    values = np.random.default_rng(1).random(20)
-    width = DPBernstein(epsilon=1.0, low=0, high=1, **EASY).grid.width
-    units = np.round(values * width).astype(int)
-    expected = sum(-(-((a - b) ** 2) // width) for a, b in zip(units[::2].tolist(), units[1::2].tolist(), strict=True))
-    for cuts in ([20], [1] * 20, [3, 4, 7, 6]):
-        rule, at = DPBernstein(epsilon=0.01, low=0, high=1, noise=SimulatedNoise(1), **EASY), 0
-        for size in cuts:
-            rule.feed(values[at : at + size])
-            at += size
-        assert not rule.ledger
-        assert rule._square_sum == expected
-
-
 def test_the_ledger_has_both_totals_of_each_block():
-    rule = DPBernstein(epsilon=2.0, low=-1, high=3, noise=SimulatedNoise(3), **EASY)
-    rule.run(np.random.default_rng(1).uniform(-1, 3, 100_000))
-    squares, total = rule.ledger[:2]
-    assert (squares.what, total.what) == ("squared differences", "block total")
-    assert squares.spans == total.spans == ((None, 1, rule._ends[1]),)
+    rule = DPBernstein(epsilon=2.0, low=-1, high=3, **EASY)
+    ledger = rule.run(np.random.default_rng(1).uniform(-1, 3, 100_000), noise=SimulatedNoise(3)).ledger
+    squares, total = ledger[:2]
+    assert (squares.kind, total.kind) == ("squares", "total")
+    assert squares.spans == total.spans == ((None, 1, rule.ends[1]),)
     assert (total.epsilon, squares.epsilon) == pytest.approx((1.8, 0.2))
-    assert total.scale == pytest.approx(4 / 1.8)
-    assert squares.scale == pytest.approx(16 / 0.2)
-    assert len(rule.ledger) == 2 * rule._blocks
+    assert (total.scale, squares.scale) == pytest.approx((rule.grid.width / 1.8, rule.grid.width / 0.2))
+    assert len(ledger) == 2 * ledger.epochs
+
+
+def test_after_the_last_test_samples_decide_nothing():
+    driver = Totals(DPReleasedNAS(epsilon=2.0, radius=1.0, growth=10.0, **EASY), SimulatedNoise(1))
+    rule = driver.algorithm
+    for _ in rule.ends[1:]:
+        driver.close({None: driver.plan().size * rule.grid.width // 2})  # a mean of 0
+    plan = driver.plan()
+    assert (plan.size, plan.learns) == (2**50, False)
+    assert driver.close() == ()
+    assert driver.plan().size == 2**50
 
 
 def test_bad_options_are_refused():
@@ -223,80 +216,74 @@ def test_bad_options_are_refused():
             DPBernstein(epsilon=1.0, low=0, high=1, **EASY, **options)
 
 
-# ---------------------------------------------------------------------- the kernel
-
-
-@pytest.mark.parametrize(("law", "epsilon"), [(0.3, 1.0), (0.05, 0.5), ("discrete(-1:1, 2:3)", 0.3)])
-def test_the_kernel_has_the_law_of_the_object(law, epsilon):
-    setting = StoppingSetting.of("dp-bernstein", law, runs=400, epsilon=epsilon, **EASY)
-    fast = simulate_rule("dp-bernstein", law, runs=400, epsilon=epsilon, **EASY)
-    slow = np.array([_by_object(setting, np.random.SeedSequence([9, run]), _in_chunks) for run in range(400)])
-    assert fast.method == "kernel"
-    assert stats.ks_2samp(fast.samples, slow[:, 1]).pvalue > 1e-4
-    assert stats.ks_2samp(fast.estimates, slow[:, 2]).pvalue > 1e-4
-
-
-def test_a_planted_error_in_the_kernel_shows():
-    setting = StoppingSetting.of("dp-bernstein", 0.05, runs=400, epsilon=0.5, **EASY)
-    slow = np.array([_by_object(setting, np.random.SeedSequence([9, run]), _in_chunks) for run in range(400)])
-    rule = setting.build()
-    coin = coin_on(rule.grid, 0.0, 1.0, 0.05, 2**40)
-    formulas, ends, levels = kernel.rule_of(rule)
-    for change in ({"mean_scale": 4 * formulas.mean_scale}, {"level": 0.6 * formulas.level}):
-        parts = formulas._replace(**change), ends, levels
-        wrong = [kernel.play(coin, parts, fresh_state([5, run]), 2**40) for run in range(400)]
-        pairs = ((1, [one[1] for one in wrong]), (2, [one[2] for one in wrong]))
-        assert min(stats.ks_2samp(found, slow[:, place]).pvalue for place, found in pairs) < 1e-6
-
-
-def test_a_cap_ends_the_kernel_as_it_ends_the_object():
-    found = simulate_rule("dp-bernstein", "discrete(-1:1, 1:1)", runs=3, max_samples=5001, epsilon=1.0, **EASY)
-    assert found.method == "kernel"
-    assert found.unfinished.all()
-    assert found.samples.tolist() == [5001] * 3
-
-
 # ---------------------------------------------------------------------- the promise
 
 
-LAWS = (0.5, 0.02, "discrete(-1:1, 1:3)", "uniform(0, 1)", "beta(20, 20)", "discrete(0:1, 0.98:40, 1:9)")
+COINS = ((0.5, 0.0, 1.0), (0.02, 0.0, 1.0), (0.5, -1.0, 1.0))
+OTHERS = {
+    "uniform": (0.5, lambda rng, count: rng.random(count)),
+    "narrow": (0.5, lambda rng, count: rng.beta(20, 20, count)),
+    "three values": ((0.98 * 40 + 9) / 50, lambda rng, count: rng.choice([0, 0.98, 1], count, p=[0.02, 0.8, 0.18])),
+}
+RUNS, BETA = 150, 0.1
 
 
-@pytest.mark.parametrize("rule", ["dp-nas-released", "dp-bernstein"])
-@pytest.mark.parametrize("law", LAWS)
-def test_the_promise_holds(rule, law):
-    beta, runs = 0.1, 150
-    found = simulate_rule(rule, law, runs=runs, alpha=0.3, beta=beta, epsilon=1.0)
-    assert found.reached.all()
-    assert found.failed.sum() <= stats.binom.ppf(1 - 1e-6, runs, beta)
+def failures(kind, mean, low=0.0, high=1.0):
+    """The number of runs on coins whose answer is wrong; all of them halt."""
+    rule = kind(epsilon=1.0, alpha=0.3, beta=BETA, low=low, high=high)
+    found = [run_on_coins(rule, mean, seed) for seed in range(RUNS)]
+    assert all(one.halted for one in found)
+    return sum(abs(one.estimate - mean) > 0.3 * abs(mean) for one in found)
+
+
+@pytest.mark.parametrize("kind", [DPReleasedNAS, DPBernstein])
+@pytest.mark.parametrize("coin", COINS)
+def test_the_promise_holds_for_coins(kind, coin):
+    assert failures(kind, *coin) <= stats.binom.ppf(1 - 1e-6, RUNS, BETA)
+
+
+@pytest.mark.parametrize("kind", [DPReleasedNAS, DPBernstein])
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_promise_holds_for_other_samples(kind, name):
+    mean, sample = OTHERS[name]
+    rule, failed = kind(epsilon=1.0, alpha=0.3, beta=BETA, low=0.0, high=1.0), 0
+    for seed in range(RUNS):
+        rng = np.random.default_rng([seed, 3])
+        result = rule.run((sample(rng, 256) for _ in range(4000)), noise=SimulatedNoise([seed, 4]))
+        assert result.reached
+        failed += abs(result.estimate - mean) > 0.3 * mean
+    assert failed <= stats.binom.ppf(1 - 1e-6, RUNS, BETA)
 
 
 def test_a_level_that_is_too_low_breaks_the_promise(monkeypatch):
     """The check above could fail."""
     monkeypatch.setattr("discreet.stopping._released.least_level", lambda *_: 0.05)
     monkeypatch.setattr(DPBernstein, "variance_level", lambda self, test: 0.05)
-    found = simulate_rule("dp-bernstein", 0.02, runs=150, alpha=0.3, beta=0.1, epsilon=1.0)
-    assert found.failed.sum() > stats.binom.ppf(1 - 1e-6, 150, 0.1)
+    assert failures(DPBernstein, 0.02) > stats.binom.ppf(1 - 1e-6, RUNS, BETA)
+
+
+def samples_of(rule, mean):
+    return np.median([run_on_coins(rule, mean, seed).samples for seed in range(20)])
 
 
 def test_samples_follow_the_variance_and_not_the_range():
-    options = {"alpha": 0.05, "beta": 0.05, "epsilon": 4.0, "runs": 20}
-    wide = np.median(simulate_rule("dp-bernstein", 0.5, **options).samples)
-    narrow = np.median(simulate_rule("dp-bernstein", Uniform(0.4, 0.6), low=0.0, high=1.0, **options).samples)
-    blind = np.median(simulate_rule("dp-nas-released", Uniform(0.4, 0.6), low=0.0, high=1.0, **options).samples)
-    assert 3 * narrow < min(wide, blind)
+    options = {"alpha": 0.05, "beta": 0.05, "epsilon": 4.0, "low": 0.0, "high": 1.0}
+    stream = np.random.default_rng(1).uniform(0.4, 0.6, 100_000)
+    narrow = DPBernstein(**options).run(stream, noise=SimulatedNoise(1)).samples
+    blind = DPReleasedNAS(**options).run(stream, noise=SimulatedNoise(1)).samples
+    assert 3 * narrow < min(blind, samples_of(DPBernstein(**options), 0.5))
 
 
 @pytest.mark.parametrize(("mean", "fewer"), [(0.1, 10), (0.01, 100)])
 def test_it_takes_far_fewer_samples_than_the_papers_rule(mean, fewer):
-    options = {"alpha": 0.1, "beta": 0.05, "epsilon": 1.0, "runs": 50}
-    paper = np.median(simulate_rule("dp-exp-nas", mean, radius=1.0, **options).samples)
-    assert paper >= fewer * np.median(simulate_rule("dp-bernstein", mean, **options).samples)
+    options = {"alpha": 0.1, "beta": 0.05, "epsilon": 1.0, "low": 0.0, "high": 1.0}
+    paper = DPExponentialNAS(**{**options, "low": -1.0})
+    assert samples_of(paper, mean) >= fewer * samples_of(DPBernstein(**options), mean)
 
 
 def test_a_far_and_narrow_range_is_known_at_once():
     """Where the range says the mean within alpha already, the first window is enough."""
-    rule = discreet.DPBernstein(epsilon=1.0, alpha=0.1, beta=0.05, low=99, high=100, noise=SimulatedNoise(1))
-    result = rule.run(np.full(1000, 99.5))
-    assert result.samples == rule._ends[rule.window] <= 100
+    rule = DPBernstein(epsilon=1.0, alpha=0.1, beta=0.05, low=99, high=100)
+    result = rule.run(np.full(1000, 99.5), noise=SimulatedNoise(1))
+    assert result.samples == rule.ends[rule.blocks_per_test] <= 100
     assert result.estimate == pytest.approx(99.5, rel=0.1)

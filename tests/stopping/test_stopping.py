@@ -9,19 +9,21 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import discreet
-from discreet import DPNAS, NAS, DPExponentialNAS, EBGStop, EBStop, SimulatedNoise
+from discreet import DPNAS, NAS, ArgumentError, DPExponentialNAS, EBGStop, EBStop, SimulatedNoise, Totals
 from discreet.stopping.ebgstop import interval_of
-from discreet.testing import ScriptedNoise
 from tests._tools import examples, references
-from tests.bandits.test_algorithms import ByScale
+from tests._tools.promises import BETA, DISTRIBUTIONS, rule_failures
+from tests._tools.rules import ByScale
+
+PRIVATE = [name for name in sorted(discreet.RULES) if examples.is_private(name)]
 
 
 def scripted(kind, seed, epsilon, **options):
-    """A rule and the noises that it will use, in reward units: B, the A's, and L."""
-    rule = kind(epsilon=epsilon, noise=ByScale(seed), **options)
-    source = ByScale(seed)
-    b, *a = (source.draws(rule._sparse.scale, 6000) * rule.grid.step).tolist()
-    final = float(source.draws(rule._laplace.scale, 1)[0]) * rule.grid.step
+    """A rule and the noises that it will use, on the scale of samples: B, the A's, and L."""
+    rule, source = kind(epsilon=epsilon, **options), ByScale(seed)
+    step = rule.grid.step
+    b, *a = (source.draws(rule.sigma1 / step, 6000) * step).tolist()
+    final = float(source.draws(rule.sigma3 / step, 1)[0]) * step
     return rule, b, a, final
 
 
@@ -45,7 +47,7 @@ def test_the_private_rules_are_algorithms_1_and_2(seed, kind, epsilon, alpha, sh
         return step * (0.5 * t * (1 + 1 / alpha) + 2 + 1 / alpha)
 
     expected = algorithm(xs.tolist(), epsilon, b=b, a=a, final=final, rounding=rounding, **options)
-    result = rule.run(xs)
+    result = rule.run(xs, noise=ByScale(seed))
     if expected is None:
         assert not result.reached
     else:
@@ -54,28 +56,28 @@ def test_the_private_rules_are_algorithms_1_and_2(seed, kind, epsilon, alpha, sh
 
 
 def test_a_general_range_is_the_papers_with_half_its_width():
-    general = DPNAS(epsilon=0.5, alpha=0.2, beta=0.1, low=3.0, high=5.0, noise=ScriptedNoise([]))
-    paper = DPNAS(epsilon=0.5, alpha=0.2, beta=0.1, radius=1.0, noise=ScriptedNoise([]))
+    general = DPNAS(epsilon=0.5, alpha=0.2, beta=0.1, low=3.0, high=5.0)
+    paper = DPNAS(epsilon=0.5, alpha=0.2, beta=0.1, radius=1.0)
     for t in (1, 7, 1000):
         assert general.threshold(t) == paper.threshold(t)
     assert (paper.sigma1, paper.sigma3) == (24.0, 8.0)
 
 
 def test_the_exponential_rule_starts_testing_at_two():
-    rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.1, radius=1.0, noise=SimulatedNoise(0))
-    plans = []
+    rule = DPExponentialNAS(epsilon=1.0, alpha=0.5, beta=0.1, radius=1.0)
+    driver, plans = Totals(rule, SimulatedNoise(0)), []
     for _ in range(5):
-        plans.append(rule.plan())
-        rule.close(rule.grid.width // 2 * plans[-1])
+        plans.append(driver.plan().size)
+        driver.close({None: rule.grid.width // 2 * plans[-1]})
     assert plans == [2, 2, 4, 8, 16]
 
 
 def test_formulas_at_one_point():
-    rule = DPNAS(epsilon=0.5, alpha=0.1, beta=0.05, radius=1.0, noise=ScriptedNoise([]))
+    rule = DPNAS(epsilon=0.5, alpha=0.1, beta=0.05, radius=1.0)
     assert rule.hoeffding_radius(100) == pytest.approx(math.sqrt(2 / 100 * math.log(16 * 100**2 / 0.05)))
     c = 24 * math.log(80) + 24 * math.log(8 * 100**2 / 0.05) + 80 * math.log(80)
     assert rule.noise_margin(100) == pytest.approx(c)
-    exponential = DPExponentialNAS(epsilon=0.5, alpha=0.1, beta=0.05, radius=1.0, noise=ScriptedNoise([]))
+    exponential = DPExponentialNAS(epsilon=0.5, alpha=0.1, beta=0.05, radius=1.0)
     assert exponential.hoeffding_radius(1024) == pytest.approx(math.sqrt(2 / 1024 * math.log(16 * 10**2 / 0.05)))
     assert NAS(alpha=0.1, beta=0.05, radius=1.0).hoeffding_radius(100) == pytest.approx(
         math.sqrt(2 / 100 * math.log(4 * 100**2 / 0.05))
@@ -83,17 +85,24 @@ def test_formulas_at_one_point():
 
 
 def test_thresholds_are_rounded_against_halting_by_next_to_nothing():
-    rule = DPExponentialNAS(epsilon=0.5, alpha=0.1, beta=0.05, radius=1.0, noise=ScriptedNoise([]))
+    rule = DPExponentialNAS(epsilon=0.5, alpha=0.1, beta=0.05, radius=1.0)
     for t in (2, 1024, 2**20):
-        added = rule._threshold_units(t) * rule.grid.step - rule.threshold(t)
+        added = rule.limit_steps(t) * rule.grid.step - rule.threshold(t)
         assert 0 < added < 2e-5 * (t + 1)
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e12])
+@pytest.mark.parametrize("name", PRIVATE)
+def test_an_epsilon_that_no_noise_is_made_for_is_refused_at_once(name, epsilon):
+    with pytest.raises(ArgumentError, match=r"epsilon must be (larger|smaller)"):
+        examples.rule(name, epsilon=epsilon)
 
 
 def test_a_mean_too_small_for_the_grid_never_halts():
     """Rounding may move a mean by half a step; the rule must not promise a factor there."""
     rule = NAS(alpha=0.5, beta=0.1, radius=1.0)
     for t in (2.0**40, 2.0**60, 2.0**80):
-        assert rule._threshold_units(t) / t > 0.5 * (1 + 1 / 0.5)  # in grid steps: h alone would vanish
+        assert rule.limit_steps(t) / t > 0.5 * (1 + 1 / 0.5)  # in grid steps: h alone would vanish
 
 
 def test_ranges_far_from_zero_do_not_overflow():
@@ -161,40 +170,14 @@ def test_empirical_bernstein_stops_earlier_when_the_variance_is_small():
 
 # ---------------------------------------------------------------------- the promise
 
-DISTRIBUTIONS = {
-    # name: (mean, sampler); all in [-1, 1]
-    "two-point": (0.5, lambda rng, n: np.where(rng.random(n) < 0.75, 1.0, -1.0)),
-    "beta": (-0.6, lambda rng, n: 2 * rng.beta(0.5, 2.0, n) - 1),
-    "near-zero mean": (0.1, lambda rng, n: np.where(rng.random(n) < 0.55, 1.0, -1.0)),
-}
-ALPHA, BETA, RUNS, FEW = 0.5, 0.2, 1000, 250
-
-
-def failures(name, distribution, runs=RUNS, **options):
-    """Runs that broke the promise, and runs that did not halt within the cap."""
-    mean, sample = DISTRIBUTIONS[distribution]
-    bounds = {"radius": 1.0}
-    if name in examples.ONE_SIDED:
-        mean, sample = (mean + 1) / 2, lambda rng, n: (DISTRIBUTIONS[distribution][1](rng, n) + 1) / 2
-        bounds = {"low": 0.0, "high": 1.0}
-    broken = unfinished = 0
-    private = {"epsilon": 1.0} if name.startswith("dp") else {}
-    for run in range(runs):
-        rng = np.random.default_rng([run, 77])
-        if private:
-            private["noise"] = SimulatedNoise([run, 78])
-        rule = discreet.make_rule(name, alpha=ALPHA, beta=BETA, max_samples=2**17, **bounds, **private, **options)
-        result = rule.run(sample(rng, 2048) for _ in range(64))
-        unfinished += not result.reached
-        broken += result.reached and abs(result.estimate - mean) > ALPHA * abs(mean)
-    return broken, unfinished
+FEW = 250
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("name", sorted(discreet.RULES))
 def test_every_rule_keeps_its_promise(name, distribution):
     """250 runs here, and 1,000 in the studies."""
-    broken, unfinished = failures(name, distribution, runs=FEW)
+    broken, unfinished = rule_failures(name, distribution, FEW)
     assert unfinished == 0
     # Were the failure rate above beta, so few failures would have a chance of one in a million.
     assert broken <= stats.binom.ppf(1e-6, FEW, BETA)
@@ -204,5 +187,5 @@ def test_a_rule_that_halts_too_early_breaks_its_promise_visibly(monkeypatch):
     """A planted bug: the radius is a tenth of what it should be."""
     honest = NAS.hoeffding_radius
     monkeypatch.setattr(NAS, "hoeffding_radius", lambda self, t: honest(self, t) / 10)
-    broken, _ = failures("nas", "near-zero mean", runs=300)
+    broken, _ = rule_failures("nas", "small mean", 300)
     assert broken > stats.binom.ppf(1e-6, 300, BETA)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PLACE = ROOT / ".venv"
 SECTION = "Supply chain"
 PATIENCE = 1800  # seconds, on a busy machine too
-ELSEWHERE = ("discreet", "schemathesis", "playwright")  # ourselves, and what only the service's tests need
+ELSEWHERE = ("discreet",)  # ourselves
 QUICK = [
     f"tests/test_{name}.py"
     for name in ("noise", "mechanisms", "policy_contract", "rule_contract", "state", "plain_kernels", "private_kernels")
@@ -30,7 +30,7 @@ def declared():
     """What the core, the lab and the tests need, as pyproject.toml says it; peers of ours and engines are left out."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    needed = [*project["dependencies"], *extras["lab"], *extras["test"]]
+    needed = [*project["dependencies"], *extras["reproduce"], *extras["lab"], *extras["test"]]
     return sorted({one for one in needed if not one.startswith(ELSEWHERE)})
 
 

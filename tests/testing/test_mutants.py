@@ -1,7 +1,6 @@
-"""Every planted bug is caught: by exact probabilities, by its scale, or by the audit that anybody can run.
+"""Every planted bug is caught: by exact probabilities, by its scale, by the curator, or by the audit.
 
-The exact cases and the scales are checked in test_exact_privacy.py, for every bug; here are the audits. Bugs that
-leave no doubt are audited in the normal suite, and all of them, with the matrix of detectors, in the study.
+Bugs that leave no doubt are audited in the normal suite, and all of them, with the matrix of detectors, in the study.
 """
 
 import pytest
@@ -9,15 +8,18 @@ from scipy import stats
 
 import discreet
 from discreet.audit.examine import SECONDS
+from discreet.audit.mechanisms import laplace
 from discreet.audit.subjects import names
+from discreet.testing import ScriptedNoise
+from tests._tools.exact_cases import CASES, about
 from tests._tools.mutants import MUTANTS, planted
-from tests.testing.test_exact_privacy import CASES, SCALES, loss, scales_of
+from tests._tools.noise_scales import SCALES, scales_of
 
 BARE = (
     "first_batch_bare", "first_release_bare", "first_pull_bare", "sensitivity_of_one_step", "pool_served_twice",
     "noise_again_after_a_reload", "mean_over_answers", "one_noise_for_all_arms", "decides_by_exact_totals",
 )  # fmt: skip
-FEW = 300  # runs are enough where a probability is 0
+FEW = 180  # runs are enough where a probability is 0
 PATIENCE = (FEW, 1_000, 3_000, 40_000)  # for all
 REPEATED = 200
 EACH = REPEATED // 4  # of four algorithms
@@ -28,7 +30,7 @@ def by_name(name):
 
 
 def test_there_are_many_mutants_and_each_has_a_detector():
-    assert len(MUTANTS) >= 15
+    assert len(MUTANTS) >= 39
     assert len({one.name for one in MUTANTS}) == len(MUTANTS)
     for one in MUTANTS:
         assert one.exact or one.audit or one.scales, one.name
@@ -36,6 +38,40 @@ def test_there_are_many_mutants_and_each_has_a_detector():
         assert set(one.exact) <= set(CASES)
         assert set(one.scales) <= set(SCALES)
         assert set(one.audit) <= set(names())
+
+
+def telling():
+    """Bugs and cases: every bug is there, and every algorithm; the study has all of them."""
+    bugs, algorithms = set(), set()
+    for bug in MUTANTS:
+        for case in bug.exact:
+            if bug.name not in bugs or about(case) not in algorithms:
+                bugs.add(bug.name)
+                algorithms.add(about(case))
+                yield pytest.param(bug, case, id=f"{bug.name} in {case}")
+
+
+@pytest.mark.parametrize(("bug", "case"), list(telling()))
+def test_planted_bugs_are_caught(bug, case):
+    with planted(bug):
+        assert CASES[case].loss() > CASES[case].epsilon + 1e-3
+
+
+@pytest.mark.parametrize(
+    ("bug", "name"), [pytest.param(bug, name, id=f"{bug.name} in {name}") for bug in MUTANTS for name in bug.scales]
+)
+def test_wrong_scales_are_noticed(bug, name):
+    with planted(bug):
+        assert scales_of(name) != SCALES[name]
+
+
+@pytest.mark.parametrize(
+    ("bug", "case"),
+    [pytest.param(bug, case, id=f"{bug.name} in {case}") for bug in MUTANTS if bug.asks for case in bug.exact],
+)
+def test_the_curator_refuses_what_costs_too_much(bug, case):
+    with planted(bug, charged=True), pytest.raises(discreet.PrivacyError, match="beyond the promised"):
+        CASES[case].run(ScriptedNoise([]))
 
 
 @pytest.mark.parametrize("name", BARE)
@@ -48,8 +84,8 @@ def test_bugs_without_doubt_are_audited_quickly(name):
 
 def test_a_planted_bug_is_gone_afterwards():
     with planted(by_name("first_release_bare")):
-        assert discreet.LaplaceMechanism(1, 1e-6).release(7) == 7
-    assert {discreet.LaplaceMechanism(1, 1e-6).release(7) for _ in range(3)} != {7}
+        assert laplace(1e-6, [7]) == {"release 1": 7}
+    assert {laplace(1e-6, [7])["release 1"] for _ in range(3)} != {7}
 
 
 # ---------------------------------------------------------------------- studies
@@ -59,14 +95,14 @@ def caught(detector, one):
     """Where a detector caught a mutant, of all the places where it must."""
     with planted(one):
         if detector == "exact":
-            return [case for case in one.exact if loss(case) > CASES[case][2] + 1e-3]
+            return [case for case in one.exact if CASES[case].loss() > CASES[case].epsilon + 1e-3]
         if detector == "scales":
             return [name for name in one.scales if scales_of(name) != SCALES[name]]
         return [name for name in one.audit if refuted(name)]
 
 
 def refuted(name):
-    """Whether an audit refutes a claim, in as little time as that takes."""
+    """Return True if an audit refutes a claim, in as little time as that takes."""
     return any(discreet.audit(name, samples=samples)[0].violated for samples in PATIENCE)
 
 

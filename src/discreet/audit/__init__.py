@@ -1,4 +1,4 @@
-"""A statistical audit that anybody can run, of whether an algorithm loses more privacy than it claims."""
+"""A statistical audit that anybody can run: does an algorithm lose more privacy than it claims?"""
 
 from discreet.audit.examine import Audit, Finding, audit
 

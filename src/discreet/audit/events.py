@@ -1,4 +1,4 @@
-"""Which event tells two neighbouring inputs apart: picked on some runs, so that others can count it honestly.
+"""Events that tell two neighbouring inputs apart: picked on some runs, and counted on others.
 
 Everything that a run released is a dictionary of named facts: numbers (released totals) and words (plans, answers,
 decisions). A *trait* turns the facts of a run into one number, and an event is a trait on one side of a threshold.
@@ -29,7 +29,11 @@ _CERTAIN = 12.0  # evidence of a number without any noise
 
 
 class Table:
-    """The facts of many runs on one input, by column."""
+    """The facts of many runs on one input, by column.
+
+    Args:
+        runs: The facts of each run.
+    """
 
     def __init__(self, runs: Sequence[Facts]) -> None:
         self.runs = runs
@@ -39,7 +43,7 @@ class Table:
         return len(self.runs)
 
     def numbers(self, column: str) -> Floats:
-        """A column of numbers; NaN where a run has none."""
+        """Return a column of numbers; NaN where a run has none."""
         if column not in self._columns:
             found: Iterator[Any] = (facts.get(column) for facts in self.runs)
             values = (float(value) if is_number(value) else math.nan for value in found)
@@ -47,7 +51,7 @@ class Table:
         return self._columns[column]
 
     def words(self, column: str) -> list[Hashable]:
-        """A column of words; None where a run has none."""
+        """Return a column of words; None where a run has none."""
         return [facts.get(column) for facts in self.runs]
 
     @cached_property
@@ -57,13 +61,18 @@ class Table:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a fact is a number; a yes or no is a word."""
+    """Return True if a fact is a number; a yes or no is a word."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
 class Trait:
-    """One number for each run, and its name."""
+    """One number for each run.
+
+    Args:
+        name: What it is, in words.
+        measure: Returns the number of each run of a table.
+    """
 
     name: str
     measure: Callable[[Table], Floats]
@@ -71,14 +80,20 @@ class Trait:
 
 @dataclass(frozen=True)
 class Event:
-    """A trait that is at least a threshold, or at most one. A run without it is outside."""
+    """A trait on one side of a threshold. It does not happen in a run without the trait.
+
+    Args:
+        trait: The trait.
+        threshold: The threshold.
+        above: True if the trait is at least the threshold, False if it is at most that.
+    """
 
     trait: Trait
     threshold: float
     above: bool
 
     def count(self, table: Table) -> int:
-        """In how many runs it happened."""
+        """Return the number of runs in which it happened."""
         values = self.trait.measure(table)
         return int(np.count_nonzero(values >= self.threshold if self.above else values <= self.threshold))
 
@@ -89,16 +104,24 @@ class Event:
 
 
 def pick(here: Table, there: Table, deviations: float) -> Event | None:
-    """The event that proves most about the probability `here` over that `there`; None if no run released anything.
+    """Return the event that proves most about its probability on one input over that on the other.
 
-    Candidates are compared by approximate limits (Wilson's, at so many standard deviations): whatever is picked, the
-    bound is computed from other runs.
+    Candidates are compared by Wilson's limits, which are approximate: whatever is picked, the bound is computed from
+    other runs.
+
+    Args:
+        here: Runs on the input on which the event is to be likely.
+        there: Runs on the input on which it is to be unlikely.
+        deviations: The width of the limits, in standard deviations.
+
+    Returns:
+        The event; None if no run has shown anything.
     """
     best, found = -math.inf, None
     for trait in traits(here, there):
         one, other = trait.measure(here), trait.measure(there)
         one, other = np.sort(one[~np.isnan(one)]), np.sort(other[~np.isnan(other)])
-        limits = thresholds(np.concatenate([one, other]))
+        limits = _thresholds(np.concatenate([one, other]))
         for above in (True, False):
             if above:
                 hits, others = (values.size - np.searchsorted(values, limits, "left") for values in (one, other))
@@ -111,8 +134,8 @@ def pick(here: Table, there: Table, deviations: float) -> Event | None:
     return found
 
 
-def thresholds(values: Floats) -> Floats:
-    """A few of the values that occur, evenly spread."""
+def _thresholds(values: Floats) -> Floats:
+    """Return a few of the values that occur, evenly spread."""
     different = np.unique(values)
     if different.size <= _THRESHOLDS:
         return different
@@ -120,7 +143,13 @@ def thresholds(values: Floats) -> Floats:
 
 
 def wilson(hits: Any, runs: int, deviations: float) -> Any:
-    """Wilson's limit of a probability: below for negative deviations."""
+    """Return Wilson's limit of a probability.
+
+    Args:
+        hits: The number of runs in which an event happened, or an array of them.
+        runs: The number of runs.
+        deviations: The distance in standard deviations; negative for a lower limit.
+    """
     share, square = hits / runs, deviations**2 / runs
     middle = share + square / 2
     spread = np.sign(deviations) * np.sqrt(square * share * (1 - share) + square**2 / 4)
@@ -131,7 +160,12 @@ def wilson(hits: Any, runs: int, deviations: float) -> Any:
 
 
 def traits(here: Table, there: Table) -> Iterator[Trait]:
-    """What may tell two inputs apart: each number, sums and differences of two, each word, and likelihoods."""
+    """Yield what may tell two inputs apart: each number, sums and differences of two, each word, and likelihoods.
+
+    Args:
+        here: Runs on one input.
+        there: Runs on the other.
+    """
     common = Counter(name for table in (here, there) for facts in table.runs for name in facts)
     example = {name: value for table in (there, here) for facts in table.runs for name, value in facts.items()}
     names = [name for name, _ in common.most_common()]
@@ -141,35 +175,35 @@ def traits(here: Table, there: Table) -> Iterator[Trait]:
         yield Trait(name, lambda table, name=name: table.numbers(name))  # type: ignore[misc]
     for one, other in combinations(released[:_PAIRED], 2):
         for sign, word in ((-1, "minus"), (1, "plus")):
-            yield Trait(f"({one}) {word} ({other})", two(one, other, sign))
+            yield Trait(f"({one}) {word} ({other})", _two(one, other, sign))
     for name in [name for name in names if not is_number(example[name])][:_COLUMNS]:
         for value, _ in Counter([*here.words(name), *there.words(name)]).most_common(_WORDS):
-            yield Trait(f"{name} is {value}", word_is(name, value))
+            yield Trait(f"{name} is {value}", _word_is(name, value))
     for value, _ in Counter([*here.decisions, *there.decisions]).most_common(_WORDS):
-        yield Trait(f"all decisions together is {value}", decisions_are(value))
-    by_numbers, by_words = likelihood_of_numbers(here, there, released), likelihood_of_words(here, there)
+        yield Trait(f"all decisions together is {value}", _decisions_are(value))
+    by_numbers, by_words = _likelihood_of_numbers(here, there, released), _likelihood_of_words(here, there)
     yield Trait("likelihood ratio of the releases", by_numbers)
     yield Trait("likelihood ratio of the decisions", by_words)
     yield Trait("likelihood ratio of all", lambda table: by_numbers(table) + by_words(table))
 
 
-def two(one: str, other: str, sign: int) -> Callable[[Table], Floats]:
-    """A sum or difference of two columns: noise that two releases share is gone from one of them."""
+def _two(one: str, other: str, sign: int) -> Callable[[Table], Floats]:
+    """Return a sum or difference of two columns: noise that two releases share is gone from one of them."""
     return lambda table: table.numbers(one) + sign * table.numbers(other)
 
 
-def word_is(name: str, value: Hashable) -> Callable[[Table], Floats]:
-    """1 where a word is this one, and else 0."""
+def _word_is(name: str, value: Hashable) -> Callable[[Table], Floats]:
+    """Return 1 where a word is this one, and else 0."""
     return lambda table: np.array([float(word == value) for word in table.words(name)])
 
 
-def decisions_are(value: Hashable) -> Callable[[Table], Floats]:
-    """1 where everything that was decided is this, and else 0."""
+def _decisions_are(value: Hashable) -> Callable[[Table], Floats]:
+    """Return 1 where everything that was decided is this, and else 0."""
     return lambda table: np.array([float(word == value) for word in table.decisions])
 
 
-def likelihood_of_numbers(here: Table, there: Table, names: Sequence[str]) -> Callable[[Table], Floats]:
-    """The log-likelihood ratio if every release had Laplace noise of its own around its median."""
+def _likelihood_of_numbers(here: Table, there: Table, names: Sequence[str]) -> Callable[[Table], Floats]:
+    """Return the log-likelihood ratio if every release had Laplace noise of its own around its median."""
     known = []
     for name in names:
         one, other = here.numbers(name), there.numbers(name)
@@ -191,8 +225,8 @@ def likelihood_of_numbers(here: Table, there: Table, names: Sequence[str]) -> Ca
     return measure
 
 
-def likelihood_of_words(here: Table, there: Table) -> Callable[[Table], Floats]:
-    """The log-ratio of how often a run's decisions, all together, were seen on the two inputs."""
+def _likelihood_of_words(here: Table, there: Table) -> Callable[[Table], Floats]:
+    """Return the log-ratio of the numbers of runs with these decisions on the two inputs."""
     one, other = Counter(here.decisions), Counter(there.decisions)
     ratio = {
         word: math.log((one[word] + 0.5) / (other[word] + 0.5))

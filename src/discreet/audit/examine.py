@@ -25,7 +25,14 @@ Tick = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Finding:
-    """What one pair of neighbouring inputs proved: epsilon is at least this, by this event."""
+    """The bound that one pair of neighbouring inputs has proved.
+
+    Args:
+        pair: The pair's name.
+        epsilon: Epsilon is at least this.
+        event: The event that tells the inputs apart.
+        samples: The number of runs on each input.
+    """
 
     pair: str
     epsilon: float
@@ -35,10 +42,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit of one algorithm found.
+    """The result of an audit of one algorithm. An audit can refute a claim, and never prove it.
 
-    `epsilon` is a lower bound: an audit can refute a claim, and never prove it. `samples` is the number of runs, and
-    `error` the chance that any of the bounds of the whole call is too high.
+    Args:
+        algorithm: The algorithm's name.
+        kind: "mechanism", "stopping rule" or "policy".
+        claimed: The epsilon that it claims; infinite if it is not private.
+        epsilon: A lower bound on the true epsilon.
+        error: The largest chance that any bound of the whole call is too high.
+        samples: The number of runs.
+        seconds: The processor time.
+        findings: What each pair of inputs has proved.
     """
 
     algorithm: str
@@ -52,12 +66,12 @@ class Audit:
 
     @property
     def private(self) -> bool:
-        """Whether it claims to be private at all."""
+        """True if it claims to be private at all."""
         return math.isfinite(self.claimed)
 
     @property
     def violated(self) -> bool:
-        """Whether its claim is refuted."""
+        """True if its claim is refuted."""
         return self.epsilon > self.claimed
 
     @property
@@ -67,7 +81,7 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """In words."""
+        """The result in words."""
         if not self.private:
             return "not private: nothing to audit"
         return "VIOLATION" if self.violated else "no violation found"
@@ -81,7 +95,7 @@ class Audit:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the result as JSON values."""
         claimed = self.claimed if self.private else None
         return {**asdict(self), "claimed": claimed, "violated": self.violated, "verdict": self.verdict}
 
@@ -95,16 +109,28 @@ def audit(
     options: Mapping[str, Any] | None = None,
     on_progress: Progress | None = None,
 ) -> list[Audit]:
-    """Try to refute the privacy of algorithms, by name; of all mechanisms, rules and policies if none is named.
+    """Try to refute the privacy of algorithms.
 
     The real objects run on real noise, driven by totals, by ask and tell, as a stream, and across a saved state, on
     inputs that differ in one reward. Of a third of the runs the event is picked that tells the two inputs apart best;
-    the others give a lower bound on epsilon, from Clopper-Pearson limits of its two probabilities. All bounds of a
+    from the others comes a lower bound on epsilon, by Clopper-Pearson limits of its two probabilities. All bounds of a
     call hold together but for a chance of `error`: an algorithm that is private is accused once in a million calls.
 
-    `seconds` of processor time go to each algorithm, or `samples` runs on each side of each pair. `options` go to
-    what is audited; what is not given is guessed (`epsilon` as here). A policy or rule of your own is found once it
-    is registered (`discreet.register`).
+    Args:
+        *algorithms: Names of mechanisms, rules and policies; by default all. One of your own must be registered first
+            (`discreet.register`).
+        epsilon: What they are built to claim.
+        seconds: The processor time for each algorithm.
+        samples: Instead of that, the number of runs on each side of each pair of inputs.
+        error: The largest chance that any bound is too high.
+        options: Options of what is audited; the others are guessed.
+        on_progress: Called with the number of steps that are done; each algorithm has 100.
+
+    Returns:
+        The result for each algorithm.
+
+    Raises:
+        ArgumentError: A name is unknown, or an option is missing or wrong.
 
     >>> (found,) = audit("laplace", samples=1000)
     >>> found.violated, found.epsilon > 0.2
@@ -123,7 +149,15 @@ def audit(
 
 
 def audit_one(one: Subject, error: float, samples: int | None, seconds: float, advance: Progress) -> Audit:
-    """Audit one algorithm; any of its bounds is too high with a chance of at most `error`."""
+    """Audit one algorithm.
+
+    Args:
+        one: The algorithm.
+        error: The largest chance that any of its bounds is too high.
+        samples: The number of runs on each side of each pair; None to go by time.
+        seconds: The processor time.
+        advance: Called with the number of steps that are done.
+    """
     start = time.process_time()
     pairs = one.find_pairs() if math.isfinite(one.epsilon) else []
     left = max(seconds - (time.process_time() - start), seconds / 2)
@@ -139,17 +173,25 @@ def audit_one(one: Subject, error: float, samples: int | None, seconds: float, a
 
 
 def compare(pair: Pair, error: float, samples: int | None, seconds: float, tick: Tick) -> Finding:
-    """Bound epsilon by one pair of inputs: in both directions, each with half of the chance of error.
+    """Bound epsilon by one pair of inputs, in both directions.
 
-    The runs that pick the event also tell how many others there is time for, so that this number is fixed before the
-    first of them: stopping a count at a moment that depends on it would spoil its limits.
+    The runs that pick the event also decide the number of the others, which is fixed before the first of them: a count
+    that is stopped at a moment that depends on it has no such limits.
+
+    Args:
+        pair: The pair.
+        error: The largest chance that the bound is too high; each direction has half of it.
+        samples: The number of runs on each side; None to go by time.
+        seconds: The processor time.
+        tick: Called with the share of the work that is done.
     """
+    pair.one()  # what is imported and compiled at first use does not count
     start = time.process_time()
-    one, other = pick_runs(pair, samples, seconds * _PICKING, tick)
+    one, other = _pick_runs(pair, samples, seconds * _PICKING, tick)
     if samples is None:
         each = (time.process_time() - start) / len(one)
         samples = len(one) + min(_MOST, max(_LEAST, int(seconds * (1 - _PICKING) / each)))
-    counted, against = play_both(pair, samples - len(one), lambda done: tick(_PICKING + (1 - _PICKING) * done))
+    counted, against = _play_both(pair, samples - len(one), lambda done: tick(_PICKING + (1 - _PICKING) * done))
     deviations = math.sqrt(2 * math.log(4 / error))
     best, said = 0.0, "none"
     for here, there, hits, others in ((one, other, counted, against), (other, one, against, counted)):
@@ -161,10 +203,10 @@ def compare(pair: Pair, error: float, samples: int | None, seconds: float, tick:
     return Finding(pair.name, best, said, samples)
 
 
-def pick_runs(pair: Pair, samples: int | None, seconds: float, tick: Tick) -> tuple[Table, Table]:
-    """The runs that pick the event: a part of the samples, or as many as there is time for."""
+def _pick_runs(pair: Pair, samples: int | None, seconds: float, tick: Tick) -> tuple[Table, Table]:
+    """Return the runs that pick the event: a part of the samples, or as many as there is time for."""
     if samples is not None:
-        return play_both(pair, int(samples * _PICKING), lambda done: tick(_PICKING * done))
+        return _play_both(pair, int(samples * _PICKING), lambda done: tick(_PICKING * done))
     start = time.process_time()
     one: list[Facts] = []
     other: list[Facts] = []
@@ -176,8 +218,8 @@ def pick_runs(pair: Pair, samples: int | None, seconds: float, tick: Tick) -> tu
     return Table(one), Table(other)
 
 
-def play_both(pair: Pair, runs: int, tick: Tick) -> tuple[Table, Table]:
-    """Runs of both sides, in turn."""
+def _play_both(pair: Pair, runs: int, tick: Tick) -> tuple[Table, Table]:
+    """Return runs of both sides, played in turn."""
     one: list[Facts] = []
     other: list[Facts] = []
     for run in range(runs):
@@ -189,18 +231,22 @@ def play_both(pair: Pair, runs: int, tick: Tick) -> tuple[Table, Table]:
 
 
 class StepCounter:
-    """Turns shares of one algorithm's work into whole steps of a progress bar."""
+    """Turns shares of one algorithm's work into whole steps of a progress bar.
+
+    Args:
+        advance: Called with the number of steps that are done.
+    """
 
     def __init__(self, advance: Progress) -> None:
         self._advance, self._told, self._before = advance, 0, 0.0
 
     def part(self, share: float) -> Tick:
-        """For the next part of the work: takes how much of it is done."""
+        """Return a function that takes the share of the next part of the work that is done."""
         before, self._before = self._before, self._before + share
         return lambda done: self._tell(int(STEPS * (before + share * done)))
 
     def finish(self) -> None:
-        """All is done."""
+        """Report the steps that are left."""
         self._tell(STEPS)
 
     def _tell(self, steps: int) -> None:

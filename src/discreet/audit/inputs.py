@@ -12,58 +12,77 @@ from discreet.core.grid import Grid
 
 @dataclass(frozen=True)
 class Rewards:
-    """What each arm pays at each of its pulls, in grid units: always the same, but for one pull of one arm.
+    """The rewards of each arm at each of its pulls, in grid steps: always the same, but for one pull of one arm.
 
     A stopping rule's stream is an input with one arm.
 
+    Args:
+        levels: What each arm pays, by its index.
+        arm: The index of the arm with another reward.
+        pull: The number of the pull that pays it, from 1.
+        paid: The other reward.
+        each_epoch: True if the arm pays it once in each epoch, to a person who takes part in all of them. Then rewards
+            are asked for by whole epochs.
+
     >>> rewards = Rewards(levels=(10, 0), arm=1, pull=2, paid=7)
-    >>> rewards.units(1, first=1, last=3).tolist(), rewards.total(0, first=1, last=3)
+    >>> rewards.steps(1, first=1, last=3).tolist(), rewards.total(0, first=1, last=3)
     ([0, 7, 0], 30)
+    >>> person = Rewards(levels=(10, 0), arm=0, pull=1, paid=7, each_epoch=True)
+    >>> person.total(0, first=1, last=3), person.total(0, first=4, last=8), person.total(1, first=1, last=3)
+    (27, 47, 0)
     """
 
     levels: tuple[int, ...]
     arm: int
     pull: int
     paid: int
+    each_epoch: bool = False
 
-    def units(self, arm: int, first: int, last: int) -> NDArray[np.int64]:
-        """The rewards of the pulls number `first` to `last` of an arm."""
-        units = np.full(last - first + 1, self.levels[arm], dtype=np.int64)
-        if self.is_in(arm, first, last):
-            units[self.pull - first] = self.paid
-        return units
+    def steps(self, arm: int, first: int, last: int) -> NDArray[np.int64]:
+        """Return rewards of an arm.
+
+        Args:
+            arm: The arm's index.
+            first: The number of the first pull, from 1.
+            last: The number of the last pull.
+        """
+        steps = np.full(last - first + 1, self.levels[arm], dtype=np.int64)
+        if self.has_other(arm, first, last):
+            steps[0 if self.each_epoch else self.pull - first] = self.paid
+        return steps
 
     def total(self, arm: int, first: int, last: int) -> int:
-        """Their exact sum, at any length."""
-        changed = self.paid - self.levels[arm] if self.is_in(arm, first, last) else 0
+        """Return the exact sum of rewards of an arm, of any number of them.
+
+        Args:
+            arm: The arm's index.
+            first: The number of the first pull, from 1.
+            last: The number of the last pull.
+        """
+        changed = self.paid - self.levels[arm] if self.has_other(arm, first, last) else 0
         return (last - first + 1) * self.levels[arm] + changed
 
-    def is_in(self, arm: int, first: int, last: int) -> bool:
-        """Whether the reward that may change is one of these."""
-        return arm == self.arm and first <= self.pull <= last
+    def has_other(self, arm: int, first: int, last: int) -> bool:
+        """Return True if the other reward is one of these.
+
+        Args:
+            arm: The arm's index.
+            first: The number of the first pull, from 1.
+            last: The number of the last pull.
+        """
+        return arm == self.arm and (self.each_epoch or first <= self.pull <= last)
 
     def floats(self, grid: Grid, arm: int, first: int, last: int) -> NDArray[np.float64]:
-        """The rewards as a program would report them; the grid gives back the very same units."""
-        return np.asarray((self.units(arm, first, last) + grid.floor) * grid.step, dtype=np.float64)
+        """Return rewards as a program would report them; the grid rounds them to the very same steps.
+
+        Args:
+            grid: The grid.
+            arm: The arm's index.
+            first: The number of the first pull, from 1.
+            last: The number of the last pull.
+        """
+        return np.asarray((self.steps(arm, first, last) + grid.floor) * grid.step, dtype=np.float64)
 
     def changed(self, width: int) -> tuple[Rewards, Rewards]:
-        """Two neighbours: the one pull pays nothing, or all that a reward can."""
+        """Return two neighbours: one in which the other reward is the least, and one in which it is the largest."""
         return replace(self, paid=0), replace(self, paid=width)
-
-
-@dataclass(frozen=True)
-class PersonRewards(Rewards):
-    """The same where one person has a reward of the arm in each epoch. Only whole epochs can be asked for, by totals.
-
-    >>> person = PersonRewards(levels=(10, 0), arm=0, pull=1, paid=7)
-    >>> person.total(0, first=1, last=3), person.total(0, first=4, last=8), person.total(1, first=1, last=3)
-    (27, 47, 0)
-    """
-
-    def is_in(self, arm: int, first: int, last: int) -> bool:
-        """Whether the person is in this epoch of the arm: always."""
-        return arm == self.arm
-
-    def units(self, arm: int, first: int, last: int) -> NDArray[np.int64]:
-        """Not known: which of an epoch's rewards is the person's does not matter to a total."""
-        raise NotImplementedError("a person's rewards are known by totals of epochs only")

@@ -1,6 +1,6 @@
-"""What counts alone can prove: Clopper-Pearson limits of a probability, and a lower bound on epsilon from two of them.
+"""Clopper-Pearson limits of a probability, and a lower bound on epsilon from two of them.
 
-Core only: a binomial tail is summed term by term, so there is no distribution library to trust.
+A binomial tail is summed term by term, so there is no library of distributions to trust.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ _HALVINGS = 60
 
 
 def binomial_tail(hits: int, runs: int, chance: float) -> float:
-    """The probability of `hits` or more successes, for a chance of no more than hits/runs.
+    """Return the probability of at least some number of successes.
+
+    Args:
+        hits: The number of successes.
+        runs: The number of runs.
+        chance: The probability of success in each run, at most hits/runs.
 
     >>> round(binomial_tail(8, 10, 0.5), 6)
     0.054688
@@ -34,7 +39,12 @@ def binomial_tail(hits: int, runs: int, chance: float) -> float:
 
 
 def lower_limit(hits: int, runs: int, error: float) -> float:
-    """A probability that the true one is below with a chance of at most `error`.
+    """Return a lower confidence limit of a probability.
+
+    Args:
+        hits: The number of runs in which an event happened.
+        runs: The number of runs.
+        error: The largest chance that the true probability is below the limit.
 
     >>> round(lower_limit(50, 100, 0.025), 4), lower_limit(0, 100, 0.025)
     (0.3983, 0.0)
@@ -50,14 +60,26 @@ def lower_limit(hits: int, runs: int, error: float) -> float:
 
 
 def upper_limit(hits: int, runs: int, error: float) -> float:
-    """A probability that the true one is above with a chance of at most `error`."""
+    """Return an upper confidence limit of a probability.
+
+    Args:
+        hits: The number of runs in which an event happened.
+        runs: The number of runs.
+        error: The largest chance that the true probability is above the limit.
+    """
     return 1 - lower_limit(runs - hits, runs, error)
 
 
 def epsilon_limit(hits: int, other_hits: int, runs: int, error: float) -> float:
-    """A lower bound on epsilon, wrong with a chance of at most `error`: one event, counted on two neighbouring inputs.
+    """Return a lower bound on epsilon from one event, counted on two neighbouring inputs.
 
     An epsilon-private algorithm has p <= exp(epsilon) q, so epsilon is at least ln(p/q): p from below, q from above.
+
+    Args:
+        hits: The number of runs on one input in which it happened.
+        other_hits: The number of runs on the other input.
+        runs: The number of runs on each input.
+        error: The largest chance that the bound is too high.
 
     >>> round(epsilon_limit(9_000, 1_000, 10_000, error=1e-6), 3)  # at the counts themselves ln(9) = 2.197
     2.037

@@ -1,86 +1,132 @@
-"""The mechanisms as subjects of an audit: each on inputs at which its proof has little to spare."""
+"""The curator as a subject of an audit: each kind of query, on inputs at which its proof has little to spare."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from discreet.audit.events import Facts
 from discreet.core.errors import FinishedError
-from discreet.core.grid import BITS
-from discreet.mechanisms import (
-    AboveThreshold,
-    BinaryTreeCounter,
-    Counter,
-    HybridCounter,
-    LaplaceMechanism,
-    PrefixSumAboveThreshold,
-)
+from discreet.core.grid import BITS, Grid
+from discreet.core.plans import Arm, CounterQuery, Measure, Plan, Query, ThresholdQuery, TotalsQuery
+from discreet.core.privacy import Privacy, Unit, split
+from discreet.mechanisms import Curator
 
 WIDTH = 2**BITS  # the sensitivity of a reward in [0, 1]
 ALL, HALF = WIDTH, WIDTH // 2
+EACH = 4  # rewards of each arm between two tests of a spread
+_TESTS = 1 - 1e-6  # the share of epsilon that tests get: the totals that follow are of no interest here
 
-Release = Callable[[float, list[int]], Facts]
+Answer = Callable[[float, list[int]], Facts]
+
+
+def curator(epsilon: float, arms: Sequence[Arm]) -> Curator:
+    """Return a curator of rewards in [0, 1], with private noise.
+
+    Args:
+        epsilon: What it promises.
+        arms: The names of the arms.
+    """
+    return Curator(Grid(0.0, 1.0), Privacy(epsilon, Unit.REWARD, "audited"), taken=dict.fromkeys(arms, 0))
 
 
 def laplace(epsilon: float, values: list[int]) -> Facts:
-    """Each value released on its own, by one mechanism."""
-    mechanism = LaplaceMechanism(WIDTH, epsilon)
-    return {f"release {number}": mechanism.release(value) for number, value in enumerate(values, 1)}
+    """Return the noisy totals of one reward each.
+
+    Args:
+        epsilon: What a reward pays.
+        values: The rewards.
+    """
+    return _one_by_one(epsilon, TotalsQuery((epsilon,)), values)
 
 
-def above_threshold(epsilon: float, queries: list[int]) -> Facts:
-    """The answers, with an attempt to go on after the first yes."""
-    mechanism, facts = AboveThreshold(WIDTH, epsilon), {}
-    for number, query in enumerate(queries, 1):
-        try:
-            facts[f"answer {number}"] = mechanism.test(query, 0)
-        except FinishedError:
-            break
-    return facts
+def above_threshold(epsilon: float, moves: list[int]) -> Facts:
+    """Return the answers of tests of the spread of two arms, with an attempt to go on after the first yes.
+
+    Args:
+        epsilon: What a reward pays.
+        moves: For each test what A is paid before it, what B is paid, and the limit, one after the other.
+    """
+    rows = list(zip(moves[::3], moves[1::3], moves[2::3], strict=True))
+    totals: list[dict[Arm, int]] = [{"A": one, "B": other} for one, other, _ in rows]
+    return _answers(epsilon, Measure.SPREAD, totals, [limit for *_, limit in rows], EACH)
 
 
 def prefix_sums(epsilon: float, items: list[int]) -> Facts:
-    """The answers of a test after each item, with an attempt to go on after the first yes."""
-    mechanism, facts = PrefixSumAboveThreshold(WIDTH, epsilon), {}
-    for number, item in enumerate(items, 1):
-        try:
-            mechanism.add(item)
-            facts[f"answer {number}"] = mechanism.test(number * HALF)
-        except FinishedError:
-            break
-    return facts
+    """Return the answers of one-sided tests after each item, with an attempt to go on after the first yes.
 
-
-def counts(counter: Counter, items: list[int]) -> Facts:
-    """Every node and every total that a counter publishes."""
-    facts: Facts = {}
-    for number, item in enumerate(items, 1):
-        facts[f"node {number}"] = counter.add(item).units
-        facts[f"value: total {number}"] = counter.total
-    return facts
+    Args:
+        epsilon: What an item pays.
+        items: The items.
+    """
+    limits = [number * HALF for number in range(1, len(items) + 1)]
+    return _answers(epsilon, Measure.ONE_SIDED, [{"A": item} for item in items], limits, 1)
 
 
 def binary_tree(epsilon: float, items: list[int]) -> Facts:
-    """A tree whose horizon is the number of items."""
-    return counts(BinaryTreeCounter(len(items), WIDTH, epsilon), items)
+    """Return the nodes of a tree whose horizon is the number of items.
+
+    Args:
+        epsilon: What an item pays.
+        items: The items.
+    """
+    return _one_by_one(epsilon, CounterQuery(epsilon, len(items)), items)
 
 
 def hybrid_counter(epsilon: float, items: list[int]) -> Facts:
-    """A counter without a horizon."""
-    return counts(HybridCounter(WIDTH, epsilon), items)
+    """Return the nodes of a counter without a horizon.
+
+    Args:
+        epsilon: What an item pays.
+        items: The items.
+    """
+    return _one_by_one(epsilon, CounterQuery(epsilon, None), items)
 
 
-# name: the mechanism, and pairs of neighbouring inputs with what is special about them
-MECHANISMS: dict[str, tuple[Release, dict[str, tuple[list[int], list[int]]]]] = {
+def _one_by_one(epsilon: float, query: Query, items: list[int]) -> Facts:
+    """Return what is released of rewards that are epochs of their own."""
+    made = curator(epsilon, ["A"])
+    plans = (Plan(epoch, {"A": 1}, query) for epoch in range(1, len(items) + 1))
+    released = [made.release(plan, {"A": item})[0] for plan, item in zip(plans, items, strict=True)]
+    return {f"release {number}": release.steps for number, release in enumerate(released, 1)}
+
+
+def _answers(epsilon: float, measure: Measure, totals: list[dict[Arm, int]], limits: list[int], each: int) -> Facts:
+    """Return the answers of a sparse vector, with an attempt to go on after the first yes."""
+    made, facts, epoch = curator(epsilon, list(totals[0])), Facts(), 1
+    for number, (paid, limit) in enumerate(zip(totals, limits, strict=True), 1):
+        query = ThresholdQuery((number * each,), (limit,), *split(epsilon, _TESTS), measure)
+        try:
+            tests, *_ = made.release(Plan(epoch, dict.fromkeys(paid, each), query), paid)
+        except FinishedError:
+            break
+        facts[f"answer {number}"] = tests.above
+        epoch += tests.above
+    return facts
+
+
+def _tests(first: int, last: int, count: int) -> list[int]:
+    """Return tests of a spread in which A's first reward counts.
+
+    Args:
+        first: That reward. If it is the largest, the spread is larger by all at tests in which A is not behind.
+        last: The limit of the test at which B is ahead.
+        count: The number of tests before it.
+    """
+    level = [0, 0, ALL]  # nobody is paid: the spread is what A's first reward has made it
+    ahead, behind = [0, EACH * ALL, last], [EACH * ALL, 0, ALL]
+    return [first, 0, ALL, *level * (count - 1), *ahead, *behind, *level]
+
+
+MECHANISMS: dict[str, tuple[Answer, dict[str, tuple[list[int], list[int]]]]] = {
     "laplace": (laplace, {"the first of two values": ([0, HALF], [ALL, HALF]), "the second": ([HALF, 0], [HALF, ALL])}),
     "above-threshold": (
         above_threshold,
         {
-            "four noes and a yes, queries that move against each other": (
-                [*[-ALL] * 4, 2 * ALL, -ALL, -ALL],
-                [*[0] * 4, ALL, 0, 0],
+            "four noes and a yes, tests that move against each other": (
+                _tests(0, 2 * ALL, 4),
+                _tests(ALL, 2 * ALL, 4),
             ),
-            "six noes and a sure yes": ([*[-ALL] * 6, 8 * ALL], [*[0] * 6, 8 * ALL]),
+            "six noes and a sure yes": (_tests(0, -8 * ALL, 6), _tests(ALL, -8 * ALL, 6)),
         },
     ),
     "prefix-above-threshold": (
@@ -105,3 +151,4 @@ MECHANISMS: dict[str, tuple[Release, dict[str, tuple[list[int], list[int]]]]] = 
         },
     ),
 }
+"""By name: what answers, and pairs of neighbouring inputs with what is special about them."""

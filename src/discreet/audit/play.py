@@ -1,4 +1,4 @@
-"""Playing the real object once on a known input, in each of the ways it can be driven, and writing down all it says.
+"""One run of the real object on a known input, in each of the ways it can be driven, and all that it shows.
 
 Nothing here is a copy of an algorithm: the object plans, a driver fills its epochs with the input's rewards, and the
 facts of a run are its plans, answers, ledger and result. A run is cut off after a few releases, which only hides facts.
@@ -7,16 +7,20 @@ facts of a run are its plans, answers, ledger and result. A run is cut off after
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.audit.events import DERIVED, Facts
 from discreet.audit.inputs import Rewards
-from discreet.bandits._policy import Plan, Policy
+from discreet.bandits import Policy
+from discreet.core.algorithm import Algorithm
 from discreet.core.errors import FinishedError
-from discreet.core.privacy import Arm, Release
-from discreet.core.registry import rebuild
-from discreet.drivers.ask_tell import Bandit
+from discreet.core.noise import Noise
+from discreet.core.plans import Arm, Plan
+from discreet.core.privacy import Unit
+from discreet.core.releases import Release
+from discreet.drivers import Bandit, Stream, Totals
+from discreet.mechanisms import Curator
 from discreet.stopping import StoppingRule
 
 EPOCHS, TICKETS = 12, 1000  # the most of a run
@@ -25,127 +29,212 @@ _RELOADS = 2  # epochs
 ENTRY = "entry "
 
 
+class Session:
+    """An algorithm and its curator, as a driver has them, that are saved and loaded without a file.
+
+    Files take a hundred times as long as a run, so that an audit would see nothing. Here the curator's secrets, the
+    options and the ledger become JSON and back, as in a file.
+
+    Args:
+        algorithm: The algorithm. It is copied.
+        noise: A simulated source, for tests; by default private noise.
+    """
+
+    def __init__(self, algorithm: Algorithm, noise: Noise | None = None) -> None:
+        self.algorithm: Any = algorithm.copy()
+        self._noise = noise
+        self._curator = self._make_curator()
+
+    def plan(self) -> Plan | None:
+        """Return what to sample next."""
+        return self.algorithm.plan()  # type: ignore[no-any-return]
+
+    def close(self, totals: Mapping[Arm, Any] | None = None) -> None:
+        """Release the open epoch, and learn from it.
+
+        Args:
+            totals: Each planned arm's exact statistic.
+        """
+        self.release(self.algorithm.plan(), totals)
+
+    def release(self, plan: Plan, totals: Mapping[Arm, Any] | None) -> None:
+        """Release a plan, or the first tests of it, and learn from it.
+
+        Args:
+            plan: The plan.
+            totals: Each planned arm's exact statistic.
+        """
+        self.algorithm.learn(self._curator.release(plan, totals))
+
+    def reload(self) -> None:
+        """Go on from what a file would have, as after a restart."""
+        before, secret = self.algorithm, json.loads(json.dumps(self._curator.state()))
+        options = json.loads(json.dumps(before.options()))
+        self.algorithm = type(before).from_options(options).replay(before.ledger.by_epoch())
+        self._curator = self._make_curator()
+        self._curator.restore(secret, self.algorithm.plan())
+
+    def _make_curator(self) -> Curator:
+        algorithm = self.algorithm
+        epochs = algorithm.ledger.by_epoch() if algorithm.unit is Unit.PERSON else ()
+        spent = tuple(releases[0].epsilon for releases in epochs if releases)
+        taken, epoch = algorithm.taken, algorithm.epoch
+        return Curator(algorithm.grid, algorithm.privacy, self._noise, epoch=epoch, taken=taken, spent=spent)
+
+
 def ledger_facts(ledger: Iterable[Release]) -> Facts:
-    """Everything in a ledger. A release is named after its rewards, so that equal names have equal noise."""
+    """Return everything in a ledger. A release is named after its rewards, so that equal names have equal noise."""
     facts: Facts = {}
     for number, entry in enumerate(ledger, 1):
-        facts[f"{ENTRY}{number}"] = what = f"{entry.what} {entry.spans}"
-        if entry.units is not None:
-            facts[f"{number}. {what}"] = entry.units
-        if entry.value is not None:
-            facts[f"{DERIVED}{number}. {what}"] = entry.value
+        answers = "" if entry.steps is not None else f", {entry.tests} tests, {'halted' if entry.above else 'open'}"
+        facts[f"{ENTRY}{number}"] = said = f"{entry.kind} of {entry.spans}{answers}"
+        if entry.steps is not None:
+            facts[f"{number}. {said}"] = entry.steps
     return facts
 
 
 # ---------------------------------------------------------------------- policies
 
 
-def policy_facts(policy: Policy, plans: list[Any]) -> Facts:
-    """What a policy has shown."""
-    facts: Facts = {f"plan {number}": plan for number, plan in enumerate(plans, 1)}
-    return {**facts, **ledger_facts(policy.ledger), "best arm": policy.best_arm}
-
-
-def shown(plan: Plan | None) -> Any:
-    """A plan as a word."""
-    return "finished" if plan is None else (tuple(plan.pulls.items()), plan.learns)
-
-
-def enough(policy: Policy) -> bool:
-    """Whether a run may end: what it shows later costs time and says little about an early reward."""
-    return len(policy.ledger) >= RELEASES and policy.time >= PULLS
-
-
 def by_totals(policy: Policy, rewards: Rewards, reload: bool = False) -> Facts:
-    """Close epoch after epoch with exact totals."""
+    """Close epoch after epoch with exact totals, and return all that is shown.
+
+    Args:
+        policy: The policy.
+        rewards: What the arms pay.
+        reload: True to save and load before and after the first epochs.
+    """
     plans: list[Any] = []
+    driver: Any = Session(policy) if reload else Totals(policy)
     for epoch in range(EPOCHS):
-        plan = policy.plan()
-        plans.append(shown(plan))
-        if plan is None or enough(policy):
+        plan, known = driver.plan(), driver.algorithm
+        plans.append(_shown(plan))
+        if plan is None or _is_enough(known):
             break
         if reload and epoch < _RELOADS:
-            policy = reloaded(policy)
-        policy.close(totals_of(policy, plan, rewards) if plan.learns else None)
+            driver.reload()
+        driver.close(_totals(plan, known, rewards) if plan.learns else None)
         if reload and epoch < _RELOADS:
-            policy = reloaded(policy)
-    return policy_facts(policy, plans)
-
-
-def totals_of(policy: Policy, plan: Plan, rewards: Rewards) -> dict[Arm, int]:
-    """The exact totals of a plan's next pulls."""
-    past = policy.pulls
-    places = {arm: place for place, arm in enumerate(policy.arms)}
-    return {arm: rewards.total(places[arm], past[arm] + 1, past[arm] + count) for arm, count in plan.pulls.items()}
+            driver.reload()
+    return _policy_facts(driver.algorithm, plans)
 
 
 def by_tickets(policy: Policy, rewards: Rewards) -> Facts:
-    """Ask and tell, in reversed order. People whose reward is the lowest never answer, and their tickets expire."""
+    """Ask and tell in reversed order, and return all that is shown.
+
+    People whose reward is the lowest never answer, and their tickets expire.
+
+    Args:
+        policy: The policy.
+        rewards: What the arms pay.
+    """
     plans: list[Any] = []
     bandit, asked = Bandit(policy, default_reward=policy.low), dict.fromkeys(policy.arms, 0)
-    places = {arm: place for place, arm in enumerate(policy.arms)}
+    indices, grid = {arm: index for index, arm in enumerate(policy.arms)}, policy.grid
     for _ in range(EPOCHS):
         try:
             tickets = [bandit.ask()]
         except FinishedError:
-            plans.append(shown(None))
+            plans.append(_shown(None))
             break
-        plan = policy.plan()
-        plans.append(shown(plan))
-        if plan is None or enough(policy) or policy.time + plan.size > TICKETS:
+        known = bandit.policy
+        plan = known.plan()
+        plans.append(_shown(plan))
+        if plan is None or _is_enough(known) or known.time + plan.size > TICKETS:
             break
         if plan.size > 1:
             tickets += bandit.ask(plan.size - 1)
         told, answers = [], []
         for ticket in tickets:
             asked[ticket.arm] += 1
-            if plan.learns and (units := rewards.total(places[ticket.arm], asked[ticket.arm], asked[ticket.arm])):
+            pull = asked[ticket.arm]
+            if plan.learns and (steps := rewards.total(indices[ticket.arm], pull, pull)):
                 told.append(ticket)
-                answers.append((units + policy.grid.floor) * policy.grid.step)
+                answers.append((steps + grid.floor) * grid.step)
         if told:
             bandit.tell(told[::-1], answers[::-1])
         if plan.learns:
             bandit.expire()
-    return policy_facts(policy, plans)
+    return _policy_facts(bandit.policy, plans)
+
+
+def _policy_facts(policy: Policy, plans: list[Any]) -> Facts:
+    facts: Facts = {f"plan {number}": plan for number, plan in enumerate(plans, 1)}
+    return {**facts, **ledger_facts(policy.ledger), "best arm": policy.best_arm}
+
+
+def _shown(plan: Plan | None) -> Any:
+    """Return a plan as a word."""
+    return "finished" if plan is None else (tuple(plan.pulls.items()), plan.learns)
+
+
+def _is_enough(policy: Policy) -> bool:
+    """Return True if a run may end: what it shows later costs time and says little about an early reward."""
+    return len(policy.ledger) >= RELEASES and policy.time >= PULLS
+
+
+def _totals(plan: Plan, policy: Policy, rewards: Rewards) -> dict[Arm, int]:
+    """Return the exact totals of a plan's pulls."""
+    past, indices = policy.taken, {arm: index for index, arm in enumerate(policy.arms)}
+    return {arm: rewards.total(indices[arm], past[arm] + 1, past[arm] + count) for arm, count in plan.pulls.items()}
 
 
 # ---------------------------------------------------------------------- stopping rules
 
 
-def rule_facts(rule: StoppingRule) -> Facts:
-    """What a rule has shown."""
-    facts: Facts = {"samples": rule.samples, "halted": rule.halted, **ledger_facts(rule.ledger)}
-    if rule.result.estimate is not None:
-        facts[f"{DERIVED}estimate"] = rule.result.estimate
-    return facts
-
-
 def by_stream(rule: StoppingRule, rewards: Rewards, length: int, cuts: Iterable[int] = ()) -> Facts:
-    """Feed a stream, and try to go on after the rule has halted. The rule is reloaded after each of the `cuts`."""
-    start = 0
+    """Feed a stream, try to go on after the rule has halted, and return all that is shown.
+
+    Args:
+        rule: The rule.
+        rewards: The samples.
+        length: The number of samples.
+        cuts: The samples after which a new piece begins.
+    """
+    driver, start = Stream(rule), 0
     for end in (*cuts, length):
-        if start < end and not rule.finished:
-            rule.feed(rewards.floats(rule.grid, 0, start + 1, end))
+        if start < end and not driver.finished:
+            driver.feed(rewards.floats(rule.grid, 0, start + 1, end))
             start = end
-            if end < length and not rule.finished:
-                rule = reloaded(rule)
-    facts = rule_facts(rule)
-    if rule.halted:
+    facts = _rule_facts(driver.algorithm)
+    if driver.result.reached:
         try:
-            rule.feed(rewards.floats(rule.grid, 0, 1, length))
+            driver.feed(rewards.floats(rule.grid, 0, 1, length))
         except FinishedError:
             return facts
-        facts |= {f"after halting, {name}": value for name, value in rule_facts(rule).items()}
+        facts |= {f"after halting, {name}": value for name, value in _rule_facts(driver.algorithm).items()}
     return facts
 
 
-def by_sums(rule: StoppingRule, rewards: Rewards, length: int) -> Facts:
-    """Close test after test with exact totals."""
-    while (count := rule.plan()) and rule.samples + count <= length:
-        rule.close(rewards.total(0, rule.samples + 1, rule.samples + count))
-    return rule_facts(rule)
+def by_sums(rule: StoppingRule, rewards: Rewards, length: int, cuts: Iterable[int] = ()) -> Facts:
+    """Close plan after plan with exact statistics, and return all that is shown.
+
+    Args:
+        rule: The rule.
+        rewards: The samples.
+        length: The number of samples.
+        cuts: The samples after which the rule is saved and loaded, if a plan or a test ends there.
+    """
+    session, start, left = Session(rule), 0, [*cuts, length]
+    while (plan := session.plan()) is not None and start + (1 if plan.many_tests else plan.size) <= length:
+        if plan.many_tests:  # one test after each sample: up to the next cut
+            plan = plan.until(min(plan.size, left[0] - start))
+        steps = rewards.steps(0, start + 1, start + plan.size)
+        statistic: Any = steps
+        if not plan.many_tests:
+            sums = plan.statistic.accumulator(rule.grid.width)
+            sums.add(steps)
+            statistic = sums.values if len(sums.values) > 1 else sums.values[0]
+        session.release(plan, {None: statistic} if plan.learns else None)
+        start = session.algorithm.samples
+        if start >= left[0] and len(left) > 1:
+            left = [cut for cut in left if cut > start] or [length]
+            session.reload()
+    return _rule_facts(session.algorithm)
 
 
-def reloaded(algorithm: Any) -> Any:
-    """The object that goes on from a saved state, as after a restart: the same JSON, without the file."""
-    return rebuild(algorithm.kind, json.loads(json.dumps(algorithm._dump())))
+def _rule_facts(rule: StoppingRule) -> Facts:
+    facts: Facts = {"samples": rule.samples, "halted": rule.halted, **ledger_facts(rule.ledger)}
+    if rule.estimate is not None:
+        facts[f"{DERIVED}estimate"] = rule.estimate
+    return facts

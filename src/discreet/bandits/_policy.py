@@ -16,6 +16,7 @@ from discreet.core.plans import Arm, Plan, Query
 from discreet.core.releases import Kind, Release
 
 _Key = TypeVar("_Key")
+_TESTS = Kind.TESTS  # looked up once: it takes longer than a comparison
 
 
 @dataclass(kw_only=True)
@@ -110,7 +111,7 @@ class Policy(Algorithm):
 
     def _learn(self, plan: Plan, releases: Sequence[Release]) -> None:
         pulls, index = self.pulls, self._index
-        if releases and releases[0].kind == Kind.TESTS:  # in a ledger, one entry stands for all tests of a series
+        if releases and releases[0].kind == _TESTS:  # in a ledger, one entry stands for all tests of a series
             for arm, _, last in releases[0].spans:
                 pulls[index[arm]] = last
         else:

@@ -37,7 +37,7 @@ class ThompsonSampling(StepWisePolicy):
     ...     ticket = bandit.ask()
     ...     _ = bandit.tell(ticket, 0.75 if ticket.arm == "B" else 0.25)
     >>> bandit.best_arm, bandit.pulls
-    ('B', {'A': 6, 'B': 994})
+    ('B', {'A': 8, 'B': 992})
     """
 
     key = "ts"

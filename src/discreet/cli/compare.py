@@ -17,7 +17,7 @@ from discreet.cli._simulation import (
     regret_columns,
     with_simulation_options,
 )
-from discreet.core.registry import POLICIES
+from discreet.core.registry import POLICIES, find
 from discreet.lab.results import Results
 from discreet.lab.setting import with_options
 from discreet.lab.simulate import LEAGUE, Entry, league
@@ -66,6 +66,7 @@ def _read_entry(text: str) -> Entry:
     (('dp-ucb', {'preset': 'thesis'}), 'se')
     """
     name, colon, options = text.partition(":")
+    find(name, "policy")
     return (name, read_policy_options(options.split(","))) if colon else name
 
 

@@ -71,7 +71,7 @@ def _serve(
         origins=tuple(origins or ()),
     )
     prepared = server.prepare(settings, restored=restored)
-    for experiment, epoch in prepared.burnt:
+    for experiment, epoch in prepared.forfeited:
         complain(
             f"epoch {epoch} of {experiment} was open in a backup: it is forfeited, and a new one takes its place",
             "note: ",

@@ -11,7 +11,7 @@ from rich.table import Table
 from discreet.cli._console import Column, fitting_table, show_json
 from discreet.cli._options import completion, examples
 from discreet.cli._simulation import SPARE_COLUMNS, SimulationOptions, regret_columns, with_simulation_options
-from discreet.core.registry import POLICIES
+from discreet.core.registry import POLICIES, find
 from discreet.lab.results import NEVER, Simulation
 from discreet.lab.setting import Setting
 from discreet.reproduction.tables import number
@@ -40,6 +40,7 @@ def _simulate(
     options: SimulationOptions,
 ) -> None:
     """Simulate a policy on an instance and summarise its regret."""
+    find(policy, "policy")
     (result,) = options.run([Setting.of(policy, **options.common(), **options.policy_options())])
     if options.json:
         show_json(result.to_dict())

@@ -21,11 +21,11 @@ from discreet.cli._options import (
     real_option,
     whole_option,
 )
-from discreet.cli._streams import read_numbers
 from discreet.core.errors import ArgumentError
 from discreet.core.ledger import spent
 from discreet.core.registry import RULES, make_rule
 from discreet.drivers.stream import Stream
+from discreet.lab.columns import read_numbers
 from discreet.stopping import StoppingRule
 
 NOT_REACHED = 3  # the exit code

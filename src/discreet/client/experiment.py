@@ -25,7 +25,7 @@ from discreet.service.http.messages import (
 )
 
 if TYPE_CHECKING:
-    from discreet.logs import Columns, Engine, LogTotals
+    from discreet.logs import Columns, LogTotals
 
 T = TypeVar("T")
 
@@ -233,7 +233,6 @@ class ExperimentOperations:
         after: Any = None,
         before: Any = None,
         columns: Columns | None = None,
-        engine: Engine = "duckdb",
     ) -> Effects[LogTotals]:
         """Close the open epoch with totals of an event log, which is aggregated here. See `discreet.logs`.
 
@@ -243,7 +242,6 @@ class ExperimentOperations:
             after: The `until` of the previous epoch.
             before: The time from which on contributions are too young to be used.
             columns: The names of the log's columns.
-            engine: "duckdb" or "polars".
 
         Returns:
             The totals. Keep `epoch` and `until`: the next call is for `epoch + 1` with `after=until`.
@@ -267,7 +265,6 @@ class ExperimentOperations:
                 before=before,
                 default_reward=view.default_reward,
                 contribution=view.privacy.contribution,
-                engine=engine,
             )
 
         found: LogTotals = yield Work(aggregate)

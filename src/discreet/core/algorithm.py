@@ -14,6 +14,9 @@ from discreet.core.options import checked_options, field_names, learned_fields, 
 from discreet.core.plans import Arm, Plan, TotalsQuery
 from discreet.core.privacy import NOT_PRIVATE, Privacy, Unit
 from discreet.core.releases import Kind, Release
+from discreet.core.statistics import Statistic
+
+_TESTS = Kind.TESTS  # looked up once: it takes longer than a comparison
 
 
 @dataclass(kw_only=True)
@@ -40,6 +43,8 @@ class Algorithm(ABC):
     keeps_secrets: ClassVar[bool] = False
     """True if the curator keeps exact sums or threshold noise for it between epochs. A service runs only algorithms
     for which it keeps none."""
+    statistic: ClassVar[Statistic] = Statistic.TOTAL
+    """What is added up of an epoch's rewards."""
     reads_samples: ClassVar[bool] = False
     """True if it reads samples one by one, without privacy. Its ledger has nothing to account for, so its file holds a
     snapshot instead."""
@@ -87,7 +92,7 @@ class Algorithm(ABC):
             raise StateError(f"the releases are not those that epoch {plan.epoch} of this {self.key} plans")
         self._planned = None
         self._ledger.close_epoch(releases)
-        if not releases or releases[-1].kind != Kind.TESTS:  # tests that have not halted leave the epoch open
+        if not releases or releases[-1].kind != _TESTS:  # tests that have not halted leave the epoch open
             self.epoch += 1
         self._learn(plan, releases)
 
@@ -117,7 +122,7 @@ class Algorithm(ABC):
 
     @property
     def privacy(self) -> Privacy:
-        """What it promises, to whom, and why."""
+        """The promise: its epsilon, whom it protects, and why it holds."""
         return NOT_PRIVATE if self.reason is None else Privacy(self.epsilon, self.unit, self.reason)  # type: ignore[attr-defined]
 
     @property
@@ -205,8 +210,8 @@ def _fits(plan: Plan, releases: Sequence[Release]) -> bool:
         return False
     query = plan.query
     if isinstance(query, TotalsQuery):
-        return len(releases) == (len(plan.pulls) - len(query.held)) * len(plan.statistic.parts)
+        return len(releases) == (len(plan.pulls) - len(query.held)) * len(query.epsilons)
     tests = releases[0]
-    if tests.kind == Kind.TESTS:
+    if tests.kind == _TESTS:
         return len(releases) == 1 + tests.above * len(plan.pulls)
     return len(releases) == len(plan.pulls)

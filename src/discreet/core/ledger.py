@@ -15,6 +15,7 @@ from discreet.core.releases import Kind, Release
 
 _WAITING = 256  # closes that wait to be entered in rows: short runs never pay for it
 _LARGEST = 2**63
+_TESTS, _SAMPLES = Kind.TESTS, Kind.SAMPLES  # looked up once: it takes longer than a comparison
 _WIDTH = 6  # numbers in a row
 
 
@@ -81,7 +82,7 @@ class Ledger(Sequence[Release]):
             found: list[Release] = []
             while entry is not None and entry.epoch == epoch:
                 found.append(entry)
-                if entry.kind == Kind.TESTS and not entry.above:
+                if entry.kind == _TESTS and not entry.above:
                     yield tuple(found)
                     found = []
                 entry = next(entries, None)
@@ -142,16 +143,16 @@ class Ledger(Sequence[Release]):
             kind: str | None = None
             for release in releases:
                 kind = release.kind
-                if kind != Kind.SAMPLES:
+                if kind != _SAMPLES:
                     self._enter(release)
-            self._epochs += kind != Kind.TESTS
+            self._epochs += kind != _TESTS
 
     def _enter(self, release: Release) -> None:
         before = self._tests
-        grown = before is not None and release.kind == Kind.TESTS and _starts(before) == _starts(release)
+        grown = before is not None and release.kind == _TESTS and _starts(before) == _starts(release)
         if before is not None and not grown:
             self._add_row(before)
-        self._tests = release if release.kind == Kind.TESTS else None
+        self._tests = release if release.kind == _TESTS else None
         if self._tests is None:
             self._add_row(release)
 
@@ -163,7 +164,7 @@ class Ledger(Sequence[Release]):
         if not self._owns:
             self._rows, self._owns = self._rows.cut(self._length), True
         rows = self._rows
-        if release.kind == Kind.TESTS or not -_LARGEST <= release.steps < _LARGEST:
+        if release.kind == _TESTS or not -_LARGEST <= release.steps < _LARGEST:
             rows.others[self._length] = release
             row = (release.epoch, 0, 0, 0, 0, 0)
         else:

@@ -1,8 +1,8 @@
 """Two kinds of randomness that cannot be confused.
 
 *Private* noise is OpenDP's exact discrete Laplace on the operating system's entropy. It takes no seed, and
-there is no way to give it one. *Simulated* noise has the same law, is seeded, and marks everything that is
-made with it as simulated.
+there is no way to give it one. *Simulated* noise has the same distribution, is seeded, and marks
+everything that is made with it as simulated.
 
 The discrete Laplace of scale s puts probability proportional to exp(-|x|/s) on each integer x. Added to an
 integer total of sensitivity d it is (d/s)-differentially private, exactly.
@@ -41,13 +41,25 @@ class Noise(Protocol):
         ...
 
     def draws(self, scale: float, count: int) -> Integers:
-        """`count` independent draws of the discrete Laplace of this scale."""
+        """Return independent draws of the discrete Laplace distribution.
+
+        Args:
+            scale: The distribution's scale.
+            count: The number of draws.
+        """
         ...
 
 
 @lru_cache(maxsize=1024)
 def scale_for(sensitivity: int, epsilon: float) -> float:
-    """The smallest float that is at least sensitivity/epsilon, so that rounding never costs privacy.
+    """Return the smallest float that is at least sensitivity/epsilon, so that rounding never costs privacy.
+
+    Args:
+        sensitivity: The most by which one unit moves the number.
+        epsilon: The price of the release.
+
+    Raises:
+        ArgumentError: The scale would be too small or too large for the sampler.
 
     >>> scale_for(1, 0.1)
     10.0
@@ -80,7 +92,12 @@ class _PooledNoise(ABC):
         self._process = os.getpid()
 
     def draws(self, scale: float, count: int) -> Integers:
-        """`count` independent draws of the discrete Laplace of this scale."""
+        """Return independent draws of the discrete Laplace distribution.
+
+        Args:
+            scale: The distribution's scale.
+            count: The number of draws.
+        """
         if not MIN_SCALE <= scale <= MAX_SCALE:
             raise ArgumentError(f"noise scale must lie between 0.001 and 2**50, got {scale!r}")
         if self._process != os.getpid():
@@ -99,7 +116,7 @@ class _PooledNoise(ABC):
 
     @abstractmethod
     def _fill(self, scale: float, count: int) -> Integers:
-        """`count` fresh draws."""
+        """Return `count` fresh draws."""
 
     def _forget(self) -> None:
         """In a forked child: simulated noise goes on as it was, since its seed is no secret."""
@@ -152,12 +169,12 @@ _PRIVATE = PrivateNoise()
 
 
 def private_noise() -> Noise:
-    """The process's one source of private noise."""
+    """Return the process's one source of private noise."""
     return _PRIVATE
 
 
 def checked_noise(noise: Any) -> Noise:
-    """Private noise for None, and otherwise a source as given.
+    """Return private noise for None, and otherwise the source as given.
 
     >>> checked_noise(42)
     Traceback (most recent call last):

@@ -37,12 +37,12 @@ class TotalsQuery(NamedTuple):
 
     @property
     def prices(self) -> tuple[float, ...]:
-        """What one reward pays. The sum is its whole price."""
+        """The prices that one reward pays. The sum is its whole price."""
         return self.epsilons
 
     @property
     def terms(self) -> tuple[object, ...]:
-        """What may not change within a series."""
+        """The terms that may not change within a series."""
         return ()
 
     def within(self, phase: int) -> Self:
@@ -51,7 +51,7 @@ class TotalsQuery(NamedTuple):
 
 
 class Measure(StrEnum):
-    """What a threshold query compares with its limits."""
+    """The measure that a threshold query compares with its limits."""
 
     DISTANCE = "distance"
     """The absolute value of one arm's total."""
@@ -82,12 +82,12 @@ class ThresholdQuery(NamedTuple):
 
     @property
     def prices(self) -> tuple[float, ...]:
-        """What one reward pays. The sum is its whole price."""
+        """The prices that one reward pays. The sum is its whole price."""
         return self.epsilon, self.release_epsilon
 
     @property
     def terms(self) -> tuple[object, ...]:
-        """What may not change within a series."""
+        """The terms that may not change within a series."""
         return self.epsilon, self.release_epsilon, self.measure
 
     def __eq__(self, other: object) -> bool:
@@ -123,12 +123,12 @@ class CounterQuery(NamedTuple):
 
     @property
     def prices(self) -> tuple[float, ...]:
-        """What one reward pays. The sum is its whole price."""
+        """The prices that one reward pays. The sum is its whole price."""
         return (self.epsilon,)
 
     @property
     def terms(self) -> tuple[object, ...]:
-        """What may not change within a series."""
+        """The terms that may not change within a series."""
         return self.epsilon, self.horizon
 
     def within(self, phase: int) -> Self:
@@ -147,12 +147,12 @@ class SamplesQuery(NamedTuple):
 
     @property
     def prices(self) -> tuple[float, ...]:
-        """What one reward pays: no finite epsilon is enough."""
+        """The price that one reward pays: no finite epsilon is enough."""
         return (float("inf"),)
 
     @property
     def terms(self) -> tuple[object, ...]:
-        """What may not change within a series."""
+        """The terms that may not change within a series."""
         return ()
 
     def within(self, phase: int) -> Self:
@@ -164,7 +164,7 @@ Query = TotalsQuery | ThresholdQuery | CounterQuery | SamplesQuery
 
 
 class Plan(NamedTuple):
-    """What to sample in the next epoch, and how it is released.
+    """The next epoch: the rewards to sample, and how they are released.
 
     Attributes:
         epoch: The epoch's number, from 1.

@@ -14,7 +14,7 @@ from discreet.core.plans import Arm
 
 
 class Kind(StrEnum):
-    """What a release says."""
+    """The kind of a release."""
 
     TOTAL = "total"
     """The noisy sum of the rewards."""

@@ -14,7 +14,7 @@ Steps = NDArray[Any]
 
 
 class Statistic(StrEnum):
-    """What is added up of an epoch's rewards. A new statistic is a new member; members never change their meaning."""
+    """A statistic of an epoch's rewards. A new statistic is a new member; members never change their meaning."""
 
     TOTAL = "total"
     """The sum of the rewards."""

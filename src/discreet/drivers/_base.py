@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from discreet.core import registry
@@ -18,7 +19,7 @@ from discreet.core.plans import Arm, Plan
 from discreet.core.privacy import Privacy
 from discreet.core.releases import Kind, Release
 from discreet.drivers.file_lock import FileLock
-from discreet.drivers.files import StateFile, canonical, lock_on, real_path, refuse_owner
+from discreet.drivers.files import StateFile, canonical, lock_on, real_path
 from discreet.mechanisms._secret import Secret
 from discreet.mechanisms.curator import Curator
 
@@ -80,7 +81,7 @@ class Driver(Secret):
 
     @property
     def privacy(self) -> Privacy:
-        """What is promised, to whom, and why."""
+        """The promise: its epsilon, whom it protects, and why it holds."""
         return replace(self._algorithm.privacy, simulated=self.simulated)
 
     @property
@@ -92,6 +93,11 @@ class Driver(Secret):
     def finished(self) -> bool:
         """True when nothing is left to sample."""
         return self._algorithm.finished
+
+    @property
+    def path(self) -> Path | None:
+        """The file that it keeps up to date; None without one."""
+        return None if self._file is None else self._file.path
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._algorithm!r}, epoch={self._algorithm.epoch + 1})"
@@ -112,25 +118,21 @@ class Driver(Secret):
     def _close(self, plan: Plan, totals: Mapping[Arm, Any] | None) -> tuple[Release, ...]:
         """Release an epoch and learn from it; with a file, inside of `_commit` only.
 
-        An error of the curator's checks comes before anything was drawn. Any other error ends the driver: going on
-        would draw noise for the same rewards again, after a look at the first draw.
+        Whatever ends this half-way ends the driver: going on would draw noise for the same rewards again, after a look
+        at the first draw. Errors of the curator's checks come before anything was drawn.
         """
         self._check_process()
+        self._refusal = _HALF_DONE
         try:
             releases = self._curator.release(plan, totals)
         except DiscreetError:
+            self._refusal = None
             raise
-        except Exception:
-            self._refusal = "has failed while it released an epoch, and cannot go on"
-            raise
-        try:
-            self._algorithm.learn(releases)
-        except Exception:
-            self._refusal = "has failed while its algorithm learned, and cannot go on"
-            raise
+        self._algorithm.learn(releases)
         if self._file is not None:
             self._remember(releases)
         self._open()
+        self._refusal = None
         return releases
 
     def _remember(self, releases: tuple[Release, ...]) -> None:
@@ -156,16 +158,19 @@ class Driver(Secret):
             yield
             if self._unwritten:
                 file.commit(self._head(), self._unwritten)
-        except BaseException:
+        except BaseException as error:
             if file.commits == before:  # else an interrupt came after the commit: what is on disk has happened
-                self._algorithm = algorithm
-                self._plan = algorithm.plan()
+                broken = self._refusal is not None and isinstance(error, Exception)  # not by an interrupt: a bug
+                self._refusal = _HALF_DONE
+                self._algorithm, self._plan = algorithm, algorithm.plan()
                 self._curator = self._make_curator()
                 self._curator.restore(secret, self._plan)
                 self._restore_open(open_epoch)
+                self._refusal = _HALF_DONE if broken else None
             raise
         finally:
             self._unwritten = []
+            file.drop_room()
 
     def _make_curator(self) -> Curator:
         """Return a curator for what the algorithm has learned, without secrets."""
@@ -186,8 +191,9 @@ class Driver(Secret):
         """Write the state to a file, and keep that file up to date from now on.
 
         Every later release is in the file before it is shown. While an epoch is open the file has a secret part, which
-        is as sensitive as the rewards. A private driver's file stays locked as long as the driver lives, or until
-        `detach`. A driver has one file: saving elsewhere leaves the earlier one as it is, and unlocks it.
+        is as sensitive as the rewards. The file stays locked as long as the driver lives, or until `detach`. A driver
+        has one file: saving elsewhere leaves the earlier one as it is, and unlocks it. Whoever goes on from that one
+        all the same draws noise of its own, and pays epsilon once more.
 
         Args:
             path: The head's path. The ledger lies beside it, as `<path>.ledger`.
@@ -202,16 +208,21 @@ class Driver(Secret):
             if self._file is not None and self._file.path == real_path(path):
                 self._file.commit(self._head(), [])
                 return
-            file = StateFile(path, self._new_lock(path))
+            lock, owner = lock_on(path)
+            if owner is not None:
+                raise PrivacyError(
+                    f"{lock.file} is kept by another {type(owner).__name__} of this process; detach that one first"
+                )
             try:
+                file = StateFile(path, lock)
                 file.create(self._head(), self._algorithm.ledger.by_epoch())
+                file.belong_to(self)
             except BaseException:
-                file.close()
+                lock.release()
                 raise
-            if self._file is not None:
-                self._file.close()
-            self._file = file
-            file.belong_to(self)
+            earlier, self._file = self._file, file
+            if earlier is not None:
+                earlier.close()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], noise: Noise | None = None) -> Self:
@@ -219,40 +230,36 @@ class Driver(Secret):
 
         Args:
             path: The head's path.
-            noise: A simulated source, for a file that was made with one.
+            noise: A simulated source, for a file that was made with one. The draws are new ones: a file has no noise.
 
         Raises:
             FileNotFoundError: There is no such file.
-            StateError: The file is damaged, or of another kind of driver.
+            StateError: The file is damaged, of another kind of driver, or made with the other kind of noise.
             PrivacyError: Another driver or process has that file.
         """
         if not os.path.exists(path):
             raise FileNotFoundError(f"there is no file {os.fspath(path)!r}")
-        if noise is not None and checked_noise(noise).simulated:
-            return cls._adopt(StateFile(path, None), noise)
+        if noise is not None:
+            checked_noise(noise)
         lock, owner = lock_on(path)
         if owner is not None:
-            return cls._take_over(owner, path, lock)
-        file = StateFile(path, lock)
+            return cls._take_over(owner, path, lock, noise)
         try:
-            return cls._adopt(file, noise)
+            file = StateFile(path, lock)
+            driver = cls._from_file(file, noise)
+            file.belong_to(driver)
         except BaseException:
-            file.close()
+            lock.release()
             raise
-
-    @classmethod
-    def _adopt(cls, file: StateFile, noise: Noise | None) -> Self:
-        driver = cls._from_file(file, noise)
-        file.belong_to(driver)
         driver.__dict__["_file"] = file
         return driver
 
     @classmethod
-    def _take_over(cls, owner: Driver, path: str | os.PathLike[str], lock: FileLock) -> Self:
+    def _take_over(cls, owner: Driver, path: str | os.PathLike[str], lock: FileLock, noise: Noise | None) -> Self:
         """Load a file that a driver of this process has, if that driver has done nothing since it was written."""
         with owner._lock():
             file = StateFile(path, lock)
-            driver = cls._from_file(file, None)
+            driver = cls._from_file(file, noise)
             if owner.kind != cls.kind or not owner._is_in(file):
                 raise PrivacyError(
                     f"{file.path} is kept by a {type(owner).__name__} of this process that has gone on since it was "
@@ -282,7 +289,9 @@ class Driver(Secret):
 
     def _is_in(self, file: StateFile) -> bool:
         """Return True if a file that was read says what this driver would write: nothing lost, changed or made up."""
-        return canonical(self._comparable(self._head())) == canonical(self._comparable(file.head))
+        head = file.head
+        same_ledger = self._file is None or self._file.head["ledger"] == head["ledger"]
+        return same_ledger and canonical(self._comparable(self._head())) == canonical(self._comparable(head))
 
     def _rebuild(
         self, public: dict[str, Any], secret: dict[str, Any], closes: list[tuple[Release, ...]], noise: Noise | None
@@ -297,7 +306,7 @@ class Driver(Secret):
         ledger = Ledger(list(self._algorithm.taken))
         for releases in closes:
             ledger.close_epoch(releases)
-        if "snapshot" in public:
+        if self._algorithm.reads_samples:
             self._algorithm.resume(public["snapshot"])
         else:
             self._algorithm.replay(ledger.by_epoch())
@@ -318,23 +327,23 @@ class Driver(Secret):
                 raise StateError(f"this {type(self).__name__} has no file to detach from; save it first")
             self._check_process()
             self._file.commit(self._head(), [])
-            self._file.close()
-            self._file, self._refusal = None, _GIVEN_AWAY
+            self._let_go()
+
+    def _let_go(self) -> None:
+        file, self._file, self._refusal = self._file, None, self._refusal or _GIVEN_AWAY
+        if file is not None:
+            file.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None and self._process == os.getpid() and self._refusal is None:
+        if self._file is None or self._process != os.getpid():
+            return
+        if self._refusal is None:
             self.detach()
-
-    def _new_lock(self, path: str | os.PathLike[str]) -> FileLock | None:
-        """Return a lock on a path that no driver has; None where nobody is protected."""
-        if self.simulated or not self._algorithm.privacy.promised:
-            return None
-        lock, owner = lock_on(path)
-        refuse_owner(real_path(path), owner)
-        return lock
+        else:
+            self._let_go()
 
     def _head(self) -> dict[str, Any]:
         """Return the public and the secret part of the file, but for the ledger."""
@@ -377,6 +386,7 @@ class Driver(Secret):
         """Go on with a saved open epoch."""
 
 
+_HALF_DONE = "has failed or was interrupted while it released an epoch, and cannot go on; load its file if it has one"
 _GIVEN_AWAY = "has given its file away, from which another object may go on; load the file and use what you get"
 
 

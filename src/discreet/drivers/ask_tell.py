@@ -14,7 +14,14 @@ from typing import Any, overload
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.errors import ArgumentError, FinishedError, StateError, TicketError, WaitingError
+from discreet.core.errors import (
+    ArgumentError,
+    DiscreetError,
+    FinishedError,
+    StateError,
+    TicketError,
+    WaitingError,
+)
 from discreet.core.ledger import Ledger
 from discreet.core.noise import Noise
 from discreet.core.plans import Arm
@@ -28,8 +35,8 @@ class Bandit(Driver):
     """Hands out a policy's pulls as tickets and collects their rewards, in any order.
 
     - `ask()` returns a ticket, `ask(n)` a list of up to n: fewer only at the end of an epoch or of the horizon. Within
-      an epoch arms are dealt in randomly permuted blocks of all planned arms, so the order reveals nothing and traffic
-      stays balanced.
+      an epoch arms are dealt in randomly permuted blocks of all planned arms, so the order reveals nothing and arms
+      stay balanced.
     - `tell(ticket, reward)` or `tell(tickets, rewards)`: late, out of order, twice (the first one stands), as a batch
       (all or nothing). The epoch closes by itself when its last reward is in.
     - `expire(...)` gives the `default_reward` to tickets that will never be told.
@@ -237,7 +244,7 @@ class Bandit(Driver):
             issuer, issued = self._issuers[name]
         else:
             raise TicketError(f"ticket {ticket!r} was not issued by this bandit; tell it to the one that issued it")
-        if not 0 <= number < issued or issuer.tag(number) != tag:
+        if type(number) is not int or not 0 <= number < issued or issuer.tag(number) != tag:
             raise TicketError(f"ticket {ticket!r} is unknown to this bandit; ask again")
         return number
 
@@ -247,9 +254,9 @@ class Bandit(Driver):
         try:
             for number, steps in pairs:
                 told.append(self._count(number, steps))
-        except OSError:
+        except BaseException:
             for (number, steps), outcome in zip(pairs, told, strict=False):
-                if outcome is Told.COUNTED and number >= self._first:
+                if outcome is Told.COUNTED and number >= self._first and self._refusal is None:
                     self._change(number - self._first, steps, _OPEN)
             raise
         return told
@@ -279,14 +286,14 @@ class Bandit(Driver):
 
     def _close_epoch(self, place: int, steps: int) -> None:
         """Count the epoch's last reward and release the epoch. If that fails, the reward does not count."""
-        plan, epoch = self._plan, self._epoch
+        plan = self._plan
         assert plan is not None
         try:
             with self._commit():
                 self._change(place, steps, _TOLD)
                 self._close(plan, dict(zip(self._names, self._sums, strict=True)))
-        except BaseException:
-            if self._epoch == epoch and self._status[place] == _TOLD:  # without a file nobody has put it back
+        except DiscreetError:
+            if self._file is None:  # nobody else has put it back
                 self._change(place, steps, _OPEN)
             raise
 

@@ -1,9 +1,9 @@
 """A lock on a state file: one living driver for each file, and everybody else is refused.
 
-Two drivers that go on from one file would each spend the whole promise on the same rewards. So a private driver that
-was saved or loaded holds a lock of the operating system on `<file>.lock`, until it is detached or garbage. The lock
-goes with the process however that ends, so a crash never leaves a file locked. Its own file may stay behind and means
-nothing by itself.
+Two drivers that go on from one file would each spend the whole promise on the same rewards, and write over each other.
+So a driver that was saved or loaded holds a lock of the operating system on `<file>.lock`, until it is detached or
+garbage. The lock goes with the process however that ends, so a crash never leaves a file locked. Its own file may stay
+behind and means nothing by itself.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _open_locked(file: str) -> int:
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            why = f"{error.strerror}; a private driver needs a folder that it can write to, to keep its file up to date"
+            why = f"{error.strerror}; a driver needs a folder that it can write to, to keep its file up to date"
             raise OSError(error.errno, f"{file} cannot be locked: {why}", path) from error
         try:
             if not _is_locked_now(handle, file):

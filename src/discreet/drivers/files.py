@@ -19,20 +19,90 @@ import hashlib
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 from discreet._version import __version__
-from discreet.core.errors import PrivacyError, StateError
+from discreet.core.errors import ArgumentError, StateError
 from discreet.core.releases import Kind, Release
 from discreet.drivers.file_lock import FileLock, acquire
 
 FORMAT = 1
 _UNFINISHED = ".unfinished"
-_KINDS = frozenset(Kind)
+_LEDGER = ".ledger"
+_BESIDE = (_LEDGER, ".lock")  # the ends of the names of files beside a head
 _REMEDY = "start anew, or restore a copy of both files"
+
+
+class Disk:
+    """The file operations of a commit, in one place: tests let each of them fail."""
+
+    def create(self, folder: Path, prefix: str) -> tuple[int, str]:
+        """Return the handle and the path of a new file, readable for its owner only.
+
+        Args:
+            folder: The folder to create it in.
+            prefix: The beginning of its name.
+        """
+        return tempfile.mkstemp(_UNFINISHED, prefix, folder)
+
+    def allocate(self, file: BinaryIO, start: int, size: int) -> None:
+        """Reserve disk room in a file.
+
+        Args:
+            file: The open file.
+            start: The first byte.
+            size: The number of bytes.
+        """
+        if hasattr(os, "posix_fallocate"):
+            try:
+                os.posix_fallocate(file.fileno(), start, size)
+            except OSError as error:
+                if error.errno not in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+                    raise
+            else:
+                return
+        file.seek(start)  # the file system cannot reserve: write
+        file.write(bytes(size))
+        file.flush()
+
+    def write(self, file: BinaryIO, content: bytes) -> None:
+        """Write to the end of a file, and wait until it is on disk.
+
+        Args:
+            file: The open file, at the right place.
+            content: The last bytes of the file.
+        """
+        file.write(content)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())
+
+    def replace(self, source: str, target: Path) -> None:
+        """Give a file another's name, in place of that one.
+
+        Args:
+            source: The file's path.
+            target: The other's path.
+        """
+        os.replace(source, target)
+
+    def sync_folder(self, folder: Path) -> None:
+        """Make a rename durable, where the system lets a folder be opened and synced."""
+        try:
+            handle = os.open(folder, os.O_RDONLY)
+        except OSError:
+            return
+        try:
+            os.fsync(handle)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
+        finally:
+            os.close(handle)
 
 
 class StateFile:
@@ -40,18 +110,21 @@ class StateFile:
 
     Args:
         path: The head's path.
-        lock: The lock on it; None for simulated states, which protect nobody.
+        lock: The lock on it; None for whoever only reads.
     """
 
-    def __init__(self, path: str | os.PathLike[str], lock: FileLock | None) -> None:
+    disk: ClassVar[Disk] = Disk()
+
+    def __init__(self, path: str | os.PathLike[str], lock: FileLock | None = None) -> None:
         self.path = real_path(path)
         self.lock = lock
-        self._ledger = self.path.with_name(f"{self.path.name}.ledger")
+        self.commits = 0  # that have succeeded
+        self._ledger = self.path.with_name(f"{self.path.name}{_LEDGER}")
         self._length = 0  # of the ledger, as far as the head counts it
         self._digest = hashlib.sha256()
         self._spare: str | None = None  # the next head's file, with room set aside
         self._head = b""  # as last committed
-        self._doubtful = False  # a commit has failed: the head on disk may be a later one
+        self._doubtful = False  # a commit has failed at its last step: the head on disk may be a later one
         if lock is not None:
             self._remove_unfinished()
 
@@ -62,13 +135,8 @@ class StateFile:
 
     @property
     def head(self) -> dict[str, Any]:
-        """The public and the secret part, as last committed or read."""
+        """The public and the secret part, and how much of the ledger counts, as last committed or read."""
         return unsealed(self.path, self._head)
-
-    @property
-    def commits(self) -> bytes:
-        """A digest of all that was committed. It changes with every commit."""
-        return hashlib.sha256(self._head).digest()
 
     # ------------------------------------------------------------------ writing
 
@@ -81,11 +149,8 @@ class StateFile:
 
         Raises:
             FileExistsError: There is a state already. Its ledger is not written over.
-            FileNotFoundError: The folder does not exist.
             OSError: It cannot be written.
         """
-        if not self.path.parent.is_dir():
-            raise FileNotFoundError(f"the folder of {os.fspath(self.path)!r} does not exist; create it first")
         if self.path.exists():
             raise FileExistsError(
                 f"{self.path} exists; give another name, or remove it and {self._ledger.name} if nobody needs them"
@@ -93,6 +158,7 @@ class StateFile:
         try:
             self.commit(head, closes)
         except BaseException:
+            self.drop_room()
             self.path.unlink(missing_ok=True)
             self._ledger.unlink(missing_ok=True)
             raise
@@ -104,19 +170,25 @@ class StateFile:
         disk do not have the distribution that privacy is argued for.
 
         Args:
-            size: The number of bytes that may be written to each of the two files.
+            size: The number of bytes that may be added to each of the two files.
 
         Raises:
             OSError: There is no room.
         """
         with self._explained():
             self._settle()
-            self._drop_spare()
-            handle, self._spare = self._temporary()
-            with os.fdopen(handle, "wb") as file:
-                _allocate(file, 0, size)
+            self.drop_room()
+            with self._new_spare() as file:
+                self.disk.allocate(file, 0, len(self._head) + size)
             with self._open_ledger() as file:
-                _allocate(file, self._length, size)
+                self.disk.allocate(file, self._length, size)
+
+    def drop_room(self) -> None:
+        """Remove the file in which room was set aside, if there is one."""
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(spare)
 
     def commit(self, head: dict[str, Any], closes: Iterable[Sequence[Release]]) -> None:
         """Add to the ledger, and replace the head.
@@ -135,18 +207,30 @@ class StateFile:
         content = sealed({**head, "ledger": {"bytes": length, "sha256": digest.hexdigest()}})
         with self._explained():
             self._settle()
-            self._doubtful = True
             with self._open_ledger() as file:
                 file.seek(self._length)
-                _write(file, lines)
+                self.disk.write(file, lines)
             self._replace(content)
-        self._head, self._length, self._digest, self._doubtful = content, length, digest, False
+        self._doubtful, self._head, self._length, self._digest = False, content, length, digest
+        self.commits += 1
 
     def close(self) -> None:
-        """Unlock the file, and remove what is unfinished."""
-        self._drop_spare()
-        if self.lock is not None:
-            self.lock.release()
+        """Unlock the file. After a commit that has failed, put the old head back first."""
+        self.drop_room()
+        lost = ""
+        try:
+            self._settle()
+        except OSError as error:
+            lost = str(error)
+        finally:
+            if self.lock is not None:
+                self.lock.release()
+        if lost:
+            warnings.warn(
+                f"{self.path} may have releases that were never shown, since it could not be put back ({lost}): "
+                f"remove it and {self._ledger.name}; whoever loads it pays epsilon again",
+                stacklevel=3,
+            )
 
     # ------------------------------------------------------------------ reading
 
@@ -159,46 +243,47 @@ class StateFile:
         """
         content = self.path.read_bytes()
         head = unsealed(self.path, content)
-        counted = head.pop("ledger")
+        counted = head["ledger"]
+        if set(counted) != {"bytes", "sha256"} or type(counted["bytes"]) is not int or counted["bytes"] < 0:
+            raise StateError(f"{self.path} is damaged: it does not say how much of its ledger counts; {_REMEDY}")
         try:
-            lines = self._ledger.read_bytes()[: int(counted["bytes"])]
+            lines = self._ledger.read_bytes()[: counted["bytes"]]
         except FileNotFoundError as error:
             raise StateError(f"{self._ledger} is missing: keep and copy both files together; {_REMEDY}") from error
         self._head, self._length, self._digest = content, len(lines), hashlib.sha256(lines)
-        if self._digest.hexdigest() != counted["sha256"]:
+        if len(lines) != counted["bytes"] or self._digest.hexdigest() != counted["sha256"]:
             raise StateError(f"{self._ledger} is not the ledger of {self.path}: keep and copy both files together")
-        return head, [_closed(line) for line in lines.splitlines()]
+        return head, [_closed(self._ledger, line) for line in lines.splitlines()]
 
     # ------------------------------------------------------------------ parts
 
     def _settle(self) -> None:
-        """After a commit that failed, put the old head back before its ledger's lines are written over."""
+        """After a commit that has failed, put the old head back, before its ledger's lines are written over."""
         if self._doubtful and self._head:
             self._replace(self._head)
         self._doubtful = False
 
     def _replace(self, content: bytes) -> None:
         if self._spare is None:
-            handle, self._spare = self._temporary()
-            os.close(handle)
+            self._new_spare().close()
+        assert self._spare is not None
         with open(self._spare, "r+b") as file:
-            _write(file, content)
-        os.replace(self._spare, self.path)
+            self.disk.write(file, content)
+        self._doubtful = True
+        self.disk.replace(self._spare, self.path)
         self._spare = None
-        _sync_folder(self.path.parent)
+        self.disk.sync_folder(self.path.parent)
 
-    def _temporary(self) -> tuple[int, str]:
-        """Return a new file beside the head, readable for its owner only."""
-        return tempfile.mkstemp(_UNFINISHED, f".{self.path.name}.", self.path.parent)
+    def _new_spare(self) -> BinaryIO:
+        handle, self._spare = self.disk.create(self.path.parent, f".{self.path.name}.")
+        return os.fdopen(handle, "r+b")
 
     def _open_ledger(self) -> BinaryIO:
-        return os.fdopen(os.open(self._ledger, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
-
-    def _drop_spare(self) -> None:
-        spare, self._spare = self._spare, None
-        if spare is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(spare)
+        file = os.fdopen(os.open(self._ledger, os.O_RDWR | os.O_CREAT, 0o600), "r+b")
+        if os.fstat(file.fileno()).st_size < self._length:
+            file.close()
+            raise OSError(errno.EIO, f"{self._ledger.name} was removed or cut short")
+        return file
 
     def _remove_unfinished(self) -> None:
         """Remove what killed writes have left. The lock makes sure that nobody is writing now."""
@@ -222,25 +307,18 @@ def real_path(path: str | os.PathLike[str]) -> Path:
 
 
 def lock_on(path: str | os.PathLike[str]) -> tuple[FileLock, Any]:
-    """Return the lock on a head, and the driver of this process that has it, or None. See `acquire`."""
-    folder = real_path(path).parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"the folder of {os.fspath(path)!r} does not exist; create it first")
-    return acquire(os.fspath(real_path(path)))
-
-
-def refuse_owner(path: Path, owner: Any) -> None:
-    """Refuse a file that another driver of this process has.
-
-    Args:
-        path: The head's path.
-        owner: The driver that has it, or None.
+    """Return the lock on a head, and the driver of this process that has it, or None. See `acquire`.
 
     Raises:
-        PrivacyError: There is such a driver.
+        ArgumentError: The name is that of another state's ledger or lock.
+        FileNotFoundError: The folder does not exist.
     """
-    if owner is not None:
-        raise PrivacyError(f"{path} is kept by another {type(owner).__name__} of this process; detach that one first")
+    file = real_path(path)
+    if file.name.endswith(_BESIDE):
+        raise ArgumentError(f"path must not end in {' or '.join(_BESIDE)}, as files beside a state do, got {path!r}")
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"the folder of {os.fspath(path)!r} does not exist; create it first")
+    return acquire(os.fspath(file))
 
 
 def canonical(document: Any) -> str:
@@ -283,57 +361,32 @@ def unsealed(path: Path, content: bytes) -> dict[str, Any]:
     return document
 
 
-def _allocate(file: BinaryIO, start: int, size: int) -> None:
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), start, size)
-    else:
-        file.seek(start)
-        file.write(bytes(size))
-        file.flush()
-
-
-def _write(file: BinaryIO, content: bytes) -> None:
-    """Write to the end of the file, and wait until it is on disk."""
-    file.write(content)
-    file.truncate()
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, where the system lets a folder be opened and synced."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(handle)
-
-
 def _line(releases: Sequence[Release]) -> bytes:
     kept = [release for release in releases if release.kind != Kind.SAMPLES]
     return json.dumps(kept, separators=(",", ":")).encode() + b"\n"
 
 
-def _closed(line: bytes) -> tuple[Release, ...]:
+def _closed(path: Path, line: bytes) -> tuple[Release, ...]:
     """Return the releases of a line.
 
     Raises:
         StateError: It is no line of a ledger, or has a kind of release that is not known here.
     """
     try:
-        closed = tuple(
-            Release(int(epoch), kind, tuple((arm, int(first), int(last)) for arm, first, last in spans), *rest)
-            for epoch, kind, spans, *rest in json.loads(line)
-        )
-    except (ValueError, TypeError) as error:
-        raise StateError(f"the ledger is damaged: {error}; {_REMEDY}") from error
-    for release in closed:
-        if release.kind not in _KINDS:
-            raise StateError(f"the ledger has a release of kind {release.kind!r}, which discreet {__version__} lacks")
-    return closed
+        return tuple(map(_release, json.loads(line)))
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise StateError(f"{path} has a line that discreet {__version__} does not read: {error}; {_REMEDY}") from error
+
+
+def _release(values: list[Any]) -> Release:
+    """Return a release that was read, if each of its values is of the right type."""
+    epoch, kind, spans, *rest = values
+    found = Release(epoch, Kind(kind), tuple((arm, first, last) for arm, first, last in spans), *rest)
+    whole = [epoch, found.tests, *(number for _, *ends in found.spans for number in ends)]
+    if found.kind is not Kind.TESTS:
+        whole.append(found.steps)
+    real = found.scale, found.epsilon
+    fits = all(type(number) is int for number in whole) and all(type(number) in (int, float) for number in real)
+    if not found.spans or not fits or {type(found.simulated), type(found.above)} != {bool}:
+        raise ValueError(f"{found!r} has values of other types")
+    return found

@@ -20,7 +20,7 @@ from discreet.drivers._base import Driver
 
 @dataclass(frozen=True)
 class StoppingResult:
-    """What a stopping rule says: an estimate with its promise, or that it was not reached.
+    """The result of a stopping rule: an estimate with its promise, or that it was not reached.
 
     The chance, over the stream and the noise, that a rule halts with |estimate - mean| > alpha |mean| is at most beta.
     When it is not `reached`, `estimate` is None: there is never a number without a promise.
@@ -68,6 +68,9 @@ class StoppingResult:
 
 class Stream(Driver):
     """Feeds samples to a stopping rule. Its answer does not depend on how the stream is cut into pieces.
+
+    With a file, single numbers of an iterable are written at each decision: whoever sees that the stream is read on
+    knows that no test has halted. A `Stream` is for one thread.
 
     Args:
         rule: A stopping rule. The driver works on a copy.
@@ -216,6 +219,7 @@ class Stream(Driver):
             if plan.query is not None:
                 self._sums.add(part)
             self._missing -= part.size
+            self._wanted = min(self._missing, CHUNK)
             self._collected += part.size
             if not self._missing:
                 values = self._sums.values
@@ -236,6 +240,7 @@ class Stream(Driver):
             self._sums.restore(state["sums"])
             self._collected = int(state["collected"])
             self._missing -= self._collected
+            self._wanted = min(self._missing, CHUNK)
             if self._many_tests or self._collected < 1 or self._missing < 1:
                 raise StateError("the saved samples do not fit the saved plan")
 

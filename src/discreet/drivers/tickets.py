@@ -12,7 +12,8 @@ import numpy as np
 
 from discreet.core.plans import Arm
 
-_BLOCKS = 256  # permuted blocks that are dealt at a time
+_BLOCKS = 256  # permuted blocks that are dealt at a time, and about this many pulls at most:
+_QUEUE = 2**14
 _TAG = 8  # bytes of a tag
 _TAGS = 1024  # tags that are derived at a time
 
@@ -71,7 +72,7 @@ def _tags(key: str, first: int) -> bytes:
 
 
 class Told(StrEnum):
-    """What became of a reward."""
+    """The outcome of telling a reward."""
 
     COUNTED = "counted"
     DUPLICATE = "duplicate"
@@ -85,7 +86,7 @@ class Told(StrEnum):
 class Dealer:
     """Deals an epoch's pulls in randomly permuted blocks: one pull of every arm that has some left.
 
-    So the order reveals nothing, and traffic stays balanced at every moment of the epoch. The generator is no secret.
+    So the order reveals nothing, and arms stay balanced at every moment of the epoch. The generator is no secret.
 
     Args:
         planned: The number of pulls of each arm.
@@ -125,6 +126,6 @@ class Dealer:
         if behind:  # the rest of a block that was begun before a reload, or arms with fewer pulls than others
             self._queue = self._rng.permutation(behind).tolist()
         else:
-            blocks = min(_BLOCKS, *(left[arm] for arm in arms))
+            blocks = min(_BLOCKS, 1 + _QUEUE // len(arms), *(left[arm] for arm in arms))
             self._queue = self._rng.permuted(np.tile(arms, (blocks, 1)), axis=1).ravel().tolist()
         return True

@@ -144,7 +144,6 @@ class Picture:
     Args:
         name: Its file's name without an extension.
         title: Text above all panels.
-        caption: What a report says below it.
         panels: The panels, row by row.
         columns: Panels in a row.
         stretch: Factor by which its panels are wider than usual.
@@ -153,7 +152,6 @@ class Picture:
 
     name: str
     title: str
-    caption: str
     panels: Sequence[Panel]
     columns: int = 2
     stretch: float = 1.0
@@ -273,7 +271,7 @@ def plot_curves(simulations: Sequence[Simulation], ax: Axes | None = None, *, lo
     title = "" if several else f"{shortened(setting.instance.name)}, K = {len(setting.instance)}"
     panel = Panel(title, lines, x_log=log, y_log=log)
     if ax is None:
-        return paint(Picture("curves", "", "", [panel], columns=1)).axes[0]
+        return paint(Picture("curves", "", [panel], columns=1)).axes[0]
     _paint_panel(ax, panel)
     ax.legend()
     return ax

@@ -2,7 +2,7 @@
 
     question                     a question to a log: its columns, the epoch's plan, a span of time
     sql                          the question as standard SQL, also for a warehouse
-    duckdb_engine, polars_engine two engines with the same results
+    duckdb_log                   logs read by DuckDB
     times                        times of a log as numbers that compare exactly
     sources                      the forms of a log: files, Arrow tables, data frames
     totals                       the whole computation, with a check that every arm has enough contributions
@@ -21,12 +21,12 @@ to the range and rounded to the grid as `Grid.encode` does. NaN is no reward.
 3. The log only grows: it keeps all rows of an assignment, so that a late reward is not mistaken for a new assignment.
 4. Units are named the same way throughout.
 
-No noise is added here: the totals are as secret as the rewards, and only the service releases them. duckdb or polars is
-needed: pip install 'discreet[logs]'.
+No noise is added here: the totals are as secret as the rewards, and only the service releases them. duckdb is needed:
+pip install 'discreet[logs]'.
 """
 
-from discreet.logs.question import Columns, Engine
+from discreet.logs.question import Columns
 from discreet.logs.sql import epoch_query
 from discreet.logs.totals import LogTotals, epoch_totals
 
-__all__ = ["Columns", "Engine", "LogTotals", "epoch_query", "epoch_totals"]
+__all__ = ["Columns", "LogTotals", "epoch_query", "epoch_totals"]

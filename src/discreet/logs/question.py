@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from discreet.core.errors import ArgumentError
 from discreet.service.http.messages import Contribution, PlanView
-
-Engine = Literal["duckdb", "polars"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def as_file(log: Any) -> tuple[str, str] | None:
 
 
 def as_arrow(frame: Any, wanted: Sequence[str]) -> Any:
-    """Return a pandas data frame as an Arrow table, so that both engines see the same types.
+    """Return a pandas data frame as an Arrow table, whose types are known.
 
     Args:
         frame: The data frame.

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from discreet.core import checks
 from discreet.core.errors import ArgumentError
-from discreet.logs.question import ArmTotal, Columns, Engine, Question
+from discreet.logs.question import ArmTotal, Columns, Question
 from discreet.logs.times import from_number, to_number
 from discreet.service.http.messages import Contribution, EpochTotals, PlanView
 
 if TYPE_CHECKING:
-    from discreet.logs.duckdb_engine import DuckLog
-    from discreet.logs.polars_engine import PolarsLog
+    from discreet.logs.duckdb_log import DuckLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,6 @@ def epoch_totals(
     before: Any = None,
     default_reward: float | None = None,
     contribution: Contribution | None = "each-epoch",
-    engine: Engine = "duckdb",
 ) -> LogTotals:
     """Return the exact totals of a plan from the contributions in a log.
 
@@ -55,7 +52,6 @@ def epoch_totals(
             now minus the experiment's window.
         default_reward: The experiment's default reward.
         contribution: The experiment's limit on a unit's contributions.
-        engine: "duckdb" or "polars". Both return the same integers.
 
     Raises:
         ArgumentError: If an arm has too few contributions (wait for more assignments), `after` is missing for a later
@@ -63,7 +59,7 @@ def epoch_totals(
     """
     question = Question(plan, columns or Columns(), None, None, default_reward, contribution)
     question.check_start(after)
-    opened = _open(log, question, engine)
+    opened = _open(log, question)
     try:
         start, end = to_number("after", after, opened.kind), to_number("before", before, opened.kind)
         found = opened.answer(dataclasses.replace(question, after=start, before=end))
@@ -75,18 +71,13 @@ def epoch_totals(
     return LogTotals(plan.epoch, until, EpochTotals(plan.epoch, {arm: steps.get(arm, 0) for arm in plan.pulls}))
 
 
-def _open(log: Any, question: Question, engine: Engine) -> DuckLog | PolarsLog:
-    checks.choice("engine", engine, ("duckdb", "polars"))
+def _open(log: Any, question: Question) -> DuckLog:
     try:
-        if engine == "duckdb":
-            from discreet.logs.duckdb_engine import DuckLog  # noqa: PLC0415
+        from discreet.logs.duckdb_log import DuckLog  # noqa: PLC0415
 
-            return DuckLog(log, question)
-        from discreet.logs.polars_engine import PolarsLog  # noqa: PLC0415
-
-        return PolarsLog(log, question)
+        return DuckLog(log, question)
     except ModuleNotFoundError as error:
-        if error.name in ("duckdb", "polars", "pyarrow"):
+        if error.name in ("duckdb", "pyarrow"):
             message = f"logs need {error.name}: pip install 'discreet[logs]'"
             raise ModuleNotFoundError(message, name=error.name) from None
         raise

@@ -13,6 +13,8 @@ from discreet.core.releases import Kind, Release
 from discreet.core.statistics import Statistic
 from discreet.mechanisms._mechanism import Mechanism
 
+_TOTAL, _SUM = Kind.TOTAL, Statistic.TOTAL  # looked up once: it takes longer than comparing them
+
 
 class NoisyTotals(Mechanism):
     """Releases each planned arm's statistic once, with discrete Laplace noise of scale sensitivity/epsilon.
@@ -34,11 +36,17 @@ class NoisyTotals(Mechanism):
         self._held: dict[Arm, tuple[int, int]] = {}  # exact total and count of arms that wait
 
     def answer(self, plan: Plan, totals: Mapping[Arm, Any], taken: Mapping[Arm, int]) -> tuple[Release, ...]:
-        """Release the statistic of each planned arm that is not held. See `Mechanism.answer` for the arguments."""
+        """Release the statistic of each planned arm that is not held.
+
+        Args:
+            plan: A plan of this series.
+            totals: Each planned arm's exact statistic.
+            taken: The number of rewards of each arm before this plan.
+        """
         query = plan.query
         assert isinstance(query, TotalsQuery)
         self._check_arms(plan, totals)
-        if plan.statistic is not Statistic.TOTAL:
+        if plan.statistic is not _SUM:
             return self._answer_parts(plan, query, totals, taken)
         width, pulls = self.width, plan.pulls
         exact = {arm: (self._check_total(arm, totals[arm], count * width), count) for arm, count in pulls.items()}
@@ -48,19 +56,12 @@ class NoisyTotals(Mechanism):
         noises, scale = self._draw(width, epsilon, len(exact) - len(query.held))
         if self._held or query.held:
             exact = self._without_held(exact, query.held)
-        ends = {arm: taken[arm] + pulls[arm] for arm in exact}
-        return tuple(
-            Release(
-                plan.epoch,
-                Kind.TOTAL,
-                ((arm, ends[arm] - count + 1, ends[arm]),),
-                total + noise,
-                scale,
-                epsilon,
-                self.simulated,
-            )
-            for (arm, (total, count)), noise in zip(exact.items(), noises, strict=True)
-        )
+        epoch, simulated, released = plan.epoch, self.simulated, []
+        for (arm, (total, count)), noise in zip(exact.items(), noises, strict=True):
+            end = taken[arm] + pulls[arm]
+            span = (arm, end - count + 1, end)
+            released.append(Release(epoch, _TOTAL, (span,), total + noise, scale, epsilon, simulated))
+        return tuple(released)
 
     def _without_held(self, exact: dict[Arm, tuple[int, int]], held: frozenset[Arm]) -> dict[Arm, tuple[int, int]]:
         """Return total and count of each arm that is released now, with what was held of it. Keep those of the rest."""

@@ -15,7 +15,13 @@ class Samples(Mechanism):
     """Hands over samples. The curator refuses it where anything is promised, since its price is infinite."""
 
     def answer(self, plan: Plan, totals: Mapping[Arm, Any], taken: Mapping[Arm, int]) -> tuple[Release, ...]:
-        """Hand over each planned arm's samples. See `Mechanism.answer` for the arguments."""
+        """Hand over each planned arm's samples.
+
+        Args:
+            plan: A plan of this series.
+            totals: Each planned arm's exact statistic.
+            taken: The number of rewards of each arm before this plan.
+        """
         self._check_arms(plan, totals)
         return tuple(
             Release(plan.epoch, Kind.SAMPLES, ((arm, taken[arm] + 1, taken[arm] + count),), totals[arm], 0.0, math.inf,

@@ -61,7 +61,13 @@ class SparseVector(Mechanism):
         self._threshold_noise: int | None = None  # B, drawn at the first test
 
     def answer(self, plan: Plan, totals: Mapping[Arm, Any], taken: Mapping[Arm, int]) -> tuple[Release, ...]:
-        """Answer tests, and release totals at the one that halts. See `Mechanism.answer` for the arguments."""
+        """Answer tests, and release totals at the one that halts.
+
+        Args:
+            plan: A plan of this series.
+            totals: Each planned arm's exact statistic.
+            taken: The number of rewards of each arm before this plan.
+        """
         query, before = plan.query, self._count
         assert isinstance(query, ThresholdQuery)
         self._check_arms(plan, totals)
@@ -110,7 +116,7 @@ class SparseVector(Mechanism):
         if query.measure is Measure.SPREAD:
             raise ArgumentError("the spread of arms is tested once a plan")
         ((arm, given),) = totals.items()
-        increments, counts = np.asarray(given), np.asarray(query.counts)
+        increments, counts = np.asarray(given), _as_array(query.counts)
         most = np.diff(counts, prepend=self._count) * self.width
         if increments.shape != counts.shape or increments.dtype.kind not in "iu":
             raise ArgumentError(f"arm {arm!r} needs {counts.size} totals between tests, as an array of integers")
@@ -126,7 +132,7 @@ class SparseVector(Mechanism):
         self._count = query.counts[0]
         self._tests += 1
         margin = self._measured(query.measure) - int(query.limits[0])
-        self._halted = bool(self._is_above(margin, int(self._test_noise(1)[0])))
+        self._halted = bool(self.is_above(margin, self._threshold_noise, int(self._test_noise(1)[0])))
 
     def _measured(self, measure: Measure) -> int:
         if measure is Measure.SPREAD:
@@ -137,15 +143,17 @@ class SparseVector(Mechanism):
 
     def _test_many(self, query: ThresholdQuery, arm: Arm, increments: NDArray[Any]) -> None:
         """Answer many tests of one arm, whose totals between tests come as an array."""
-        counts = np.asarray(query.counts)
+        counts = _as_array(query.counts)
         if float(counts[-1]) * (abs(self.grid.floor) + self.width) >= _EXACT:
             counts, increments = counts.astype(object), increments.astype(object)
         sums = self._sums.get(arm, 0) + np.cumsum(increments)
         measured = sums + counts * self.grid.floor
         margins = (measured if self._one_sided else np.abs(measured)) - query.limits
-        for start in range(0, margins.size, _BLOCK):
-            block = margins[start : start + _BLOCK]
-            above = np.asarray(self._is_above(block, self._test_noise(block.size)), dtype=bool)
+        size = margins.size if self.noise is None else _BLOCK
+        for start in range(0, margins.size, size):
+            block = margins[start : start + size]
+            noises = self._test_noise(block.size)
+            above = np.asarray(self.is_above(block, self._threshold_noise, noises), dtype=bool)
             first = int(above.argmax())
             self._halted = bool(above[first])
             last = start + (first if self._halted else block.size - 1)
@@ -154,10 +162,15 @@ class SparseVector(Mechanism):
         self._tests += last + 1
         self._sums[arm], self._count = int(sums[last]), query.counts[last]
 
-    def _is_above(self, margin: Any, test_noise: Any) -> Any:
-        """Return whether measure - limit >= B + A, for one test or for an array of them."""
-        assert self._threshold_noise is not None
-        return margin >= self._threshold_noise + test_noise
+    def is_above(self, margin: Any, threshold_noise: Any, test_noise: Any) -> Any:
+        """Return whether measure - limit >= B + A, for one test or for an array of them.
+
+        Args:
+            margin: The measure minus the limit.
+            threshold_noise: B.
+            test_noise: A, of each test.
+        """
+        return margin >= threshold_noise + test_noise
 
     def _test_noise(self, count: int) -> NDArray[np.int64]:
         """Return fresh noise for `count` tests."""
@@ -195,3 +208,8 @@ class SparseVector(Mechanism):
         self._sums = {arm: int(total) for arm, total in state["sums"]}
         self._count, self._tests = int(state["count"]), int(state["tests"])
         self._threshold_noise = int(state["threshold_noise"])
+
+
+def _as_array(counts: range | tuple[int, ...]) -> NDArray[np.int64]:
+    """Return counts as an array; numpy alone would read a range number by number."""
+    return np.arange(counts.start, counts.stop, counts.step) if isinstance(counts, range) else np.array(counts)

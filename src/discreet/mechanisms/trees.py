@@ -14,6 +14,8 @@ from discreet.mechanisms._mechanism import Mechanism
 
 _MOST_SHARES = 2 * 63  # of a hybrid counter with 2^63 items
 
+_NODE, _TOTAL = Kind.NODE, Kind.TOTAL  # looked up once: that takes time
+
 
 class Node(NamedTuple):
     """A node that an item completes.
@@ -62,7 +64,7 @@ class BinaryTree:
         total = item + sum(self._open[:level])
         self._open[:level] = [0] * level
         self._open[level] = total
-        return Node(Kind.NODE, 1 << level, total)
+        return Node(_NODE, 1 << level, total)
 
     def state(self) -> list[int]:
         """Return what `restore` takes."""
@@ -97,7 +99,7 @@ class HybridCounter:
         if self.count & (self.count - 1):
             assert self._tree is not None
             return self._tree.add(item)
-        node = Node(Kind.TOTAL, max(1, self.count // 2), self._block)
+        node = Node(_TOTAL, max(1, self.count // 2), self._block)
         self._block, self._tree = 0, self._new_tree()
         return node
 
@@ -140,13 +142,18 @@ class Trees(Mechanism):
         self._counters = {arm: HybridCounter() if horizon is None else BinaryTree(horizon) for arm in arms}
 
     def answer(self, plan: Plan, totals: Mapping[Arm, Any], taken: Mapping[Arm, int]) -> tuple[Release, ...]:
-        """Release the node that each planned arm's reward completes. See `Mechanism.answer` for the arguments."""
+        """Release the node that each planned arm's reward completes.
+
+        Args:
+            plan: A plan of this series.
+            totals: Each planned arm's exact statistic.
+            taken: The number of rewards of each arm before this plan.
+        """
         query, width = plan.query, self.width
         assert isinstance(query, CounterQuery)
         self._check_arms(plan, totals)
-        for arm, count in plan.pulls.items():
-            if count != 1:
-                raise ArgumentError(f"a counter takes one reward of an arm at a time, got a plan of {count}")
+        if set(plan.pulls.values()) != {1}:
+            raise ArgumentError(f"a counter takes one reward of an arm at a time, got a plan of {dict(plan.pulls)!r}")
         items = {arm: self._check_total(arm, totals[arm], width) for arm in plan.pulls}
         shares = {arm: self._counters[arm].next_share() for arm in plan.pulls}
         drawn = {arm: self._draw(share * width, query.epsilon, 1) for arm, share in shares.items()}

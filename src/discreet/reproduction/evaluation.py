@@ -123,7 +123,7 @@ class Evaluation:
             epsilon: Privacy parameter.
         """
         policy: Any = self.dp_ucb(self.instances[0], arms, epsilon).build()
-        return float(policy.relaxation / self.relaxation(1.0, epsilon))
+        return float(policy.effective_relaxation / self.relaxation(1.0, epsilon))
 
     def sweeps(self) -> list[tuple[int, float]]:
         """Return the numbers of arms and epsilons at which the constant is swept; none in the paper's evaluation."""

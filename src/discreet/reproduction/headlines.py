@@ -75,7 +75,7 @@ def _claim_sentence(found: Findings, preset: str, cells: list[Cell]) -> str:
 
 
 def _sweep_sentence(found: Findings) -> str:
-    """What a tuned constant would do."""
+    """The effect of a tuned constant."""
     if found.evaluation.runs < ENOUGH:
         return f"Only {found.evaluation.runs} runs of each setting: too few to say which constants lose runs."
     cells = sweep_cells(found)
@@ -175,9 +175,10 @@ def stopping_headlines(found: StoppingFindings) -> list[str]:
         )
     risked = [found.risked(rule, one) for rows in found.study.risky().values() for one in rows for rule in RULES]
     worst = max(one.failure_rate / dict(one.setting.options)["beta"] for one in risked)
+    failed, runs = sum(int(one.failed.sum()) for one in risked), sum(one.setting.runs for one in risked)
     sentences.append(
-        f"Where the rules are likeliest to break their promise, {sum(int(one.failed.sum()) for one in risked):,} of "
-        f"{sum(one.setting.runs for one in risked):,} runs did; the largest failure rate observed is {100 * worst:.1f} % of its beta."
+        f"Where the rules are likeliest to break their promise, {failed:,} of {runs:,} runs did; the largest failure "
+        f"rate observed is {100 * worst:.1f} % of its beta."
     )
     return sentences
 

@@ -20,63 +20,12 @@ from discreet.reproduction.evaluation import CLAIM, Evaluation, Findings
 from discreet.reproduction.headlines import ENOUGH, Reproduced, headlines, sweep_cells
 from discreet.reproduction.league import LeagueFindings, standings
 from discreet.reproduction.pictures.league import TITLES
-from discreet.reproduction.pictures.stopping import KINDS, NAMES, SHORT
+from discreet.reproduction.pictures.stopping import KINDS, NAMES, SHORT, upper_limit
 from discreet.reproduction.stopping import RULES, StoppingFindings
 from discreet.reproduction.tables import TABLES, number
 from discreet.theory import two_point_lower_bound
 
 PACKAGES = ("numpy", "opendp", "numba", "scipy", "matplotlib")
-SECTIONS = {
-    "paper-epsilon": ("Five arms", "The paper's figures: five arms", "DP-SE against DP-UCB as the paper plots them."),
-    "paper-arms": ("3 to 20 arms", "The paper's figures: three to twenty arms", "The same for each number of arms."),
-    "log-epsilon": (
-        "Five arms, log",
-        "Beyond the paper: five arms, logarithmic",
-        "The same runs on logarithmic axes, where small regrets can be seen, with the ancestors without privacy and "
-        "the asymptotic lower bounds for Bernoulli arms. A finite run may lie below such a bound.",
-    ),
-    "log-arms": (
-        "3 to 20 arms, log",
-        "Beyond the paper: three to twenty arms, logarithmic",
-        "The same for each number of arms.",
-    ),
-    "distribution": ("Every run", "Every run", "A mean hides the runs that failed: here is the final regret of each."),
-    "against": (
-        "Epsilon and arms",
-        "The influence of epsilon and of the number of arms",
-        "Final regret against one parameter at a time.",
-    ),
-    "sweep": (
-        "The constant",
-        "The influence of DP-UCB's constant",
-        "The paper does not say which constant its DP-UCB used, and the comparison depends on it. This sweep sets the "
-        "relaxation to c ln(T)^1.5/epsilon. A run is stuck when a worse arm was pulled most.",
-    ),
-    "league": (
-        "The league",
-        "Beyond the paper: every private policy against the lower bound",
-        "The policies that came after DP-SE, and one of our own, dp-chernoff-imed. Instances are the paper's, and rare "
-        "rewards: R1, one arm of 2 % and others of 1.5 %; R2, from 5 % down to 0.5 %; R3, one winner of 3 % among 50.",
-    ),
-    "stopping": (
-        "Stopping rules",
-        "The stopping rules against their limits",
-        "The paper proves that DP exponential NAS is optimal up to constants. Here are the constants: the samples that "
-        "rules take until they know a mean within a factor 1 ± alpha, with failure probability beta, between "
-        "Theorem 3.3's bound and the least possible (docs/theory.md). Samples are -1 or 1, the paper's hard case, or "
-        "clicks. Two rules are our own: DP-NAS by releases, and DP-Bernstein, which follows the variance and which the "
-        "paper leaves open (docs/proofs).",
-    ),
-}
-"""Sections of the page, by the beginning of their pictures' names: link, title and first paragraph."""
-FORMS = {
-    "event-level": "The default, which fits what the paper says of its baseline: trees at epsilon, and a relaxation of "
-    "ln(T)^2 ln(K T ln T/gamma)/epsilon. One reward is hidden.",
-    "mishra-thakurta-2015": "As published: trees at epsilon/K and K times the relaxation, since a step's whole row of "
-    "potential rewards is hidden.",
-    "thesis": "A. Azize's: exploration sqrt(2 ln(2/gamma)/n), relaxation sqrt(8) ln(T)^1.5 ln(2/gamma)/epsilon. One "
-    "reward is hidden.",
-}
 
 
 def render_page(
@@ -91,27 +40,16 @@ def render_page(
         tables: Names of the tables that were written.
         seconds: Duration of the simulation.
     """
-    by_section = {key: [one for one in pictures if one.name.startswith(key)] for key in SECTIONS}
-    sections = [
-        {
-            "key": key,
-            "short": short,
-            "title": title,
-            "text": text,
-            "pictures": [
-                (one, images[one.name], [_row(shown) for shown in one.simulations]) for one in by_section[key]
-            ],
-        }
-        for key, (short, title, text) in SECTIONS.items()
-        if by_section[key]
-    ]
     return _render(
         "report.html",
         **_figures(found),
-        sections=sections,
+        pictures=[(one, images[one.name], [_row(shown) for shown in one.simulations]) for one in pictures],
         schedule=_schedule(found.paper.evaluation),
         failures=[_bandit_row(one) for one in found.paper.results if one.failed.any()],
-        parameters=_parameters(found, seconds),
+        results=found.paper.results,
+        seconds=seconds,
+        work=sum(one.seconds for study in found if study for one in study.results),
+        versions=_versions(),
         preview=found.paper.evaluation.runs < ENOUGH,
         tables={name: TABLES[name] for name in tables},
     )
@@ -129,6 +67,7 @@ def _render(template: str, **content: Any) -> str:
     loader = PackageLoader("discreet.reproduction")
     environment = Environment(loader=loader, autoescape=select_autoescape(), undefined=StrictUndefined, **looks)
     environment.filters["number"] = number
+    environment.filters["under"] = lambda pictures, key: [shown for shown in pictures if shown[0].name.startswith(key)]
     return environment.get_template(template).render(**content)
 
 
@@ -157,12 +96,12 @@ def _claim_tables(found: Findings) -> list[dict[str, Any]]:
             for arms in sizes
             for name in wanted.instances
         ]
-        tables.append({"preset": preset, "text": FORMS[preset], "rows": rows})
+        tables.append({"preset": preset, "rows": rows})
     return tables
 
 
 def _league(found: LeagueFindings) -> dict[str, Any]:
-    names = {key: f"{key} (experimental)" if getattr(POLICIES[key], "experimental", False) else key for key in POLICIES}
+    names = {key: f"{key} (experimental)" if policy.experimental else key for key, policy in POLICIES.items()}
     return {
         "study": found.study,
         "standings": {title: standings(found.rows, kind) for kind, title in TITLES.items()},
@@ -180,6 +119,9 @@ def _stopping(found: StoppingFindings) -> dict[str, Any]:
         "study": found.study,
         "rules": [NAMES[rule] for rule in RULES],
         "distances": distances,
+        "results": found.results,
+        "samples": sum(int(one.samples.sum()) for one in found.results),
+        "least_limit": upper_limit(0, found.study.failure_runs),
         "grid": grid,
         "grid_rules": {rule: SHORT[rule] for rule in grid.rules},
         "grid_rows": found.distribution_rows,
@@ -192,44 +134,15 @@ def _schedule(evaluation: Evaluation) -> list[dict[str, Any]]:
     return [
         {
             "epoch": epoch,
-            "cells": [(int(np.ceil(one.epoch_length(epoch, ARMS))), one.threshold(epoch, ARMS)) for one in policies],
+            "cells": [(one.rounds(epoch, ARMS), one.threshold(epoch, ARMS)) for one in policies],
         }
         for epoch in range(1, 6)
     ]
 
 
-def _parameters(found: Reproduced, seconds: float) -> dict[str, str]:
-    """Everything needed to get the same numbers again."""
-    paper, stopping, league = found
-    wanted, work = paper.evaluation, sum(one.seconds for one in paper.results)
-    more = {}
-    if league:
-        work += sum(one.seconds for one in league.results)
-        more["settings of the league"] = (
-            f"{len(league.results):,}, of {league.study.runs} runs (quick policies, five arms: "
-            f"{league.study.many_runs:,}; slow ones: {league.study.slow_runs}, with many arms "
-            f"{league.study.slowest_runs})"
-        )
-    if stopping:
-        work += sum(one.seconds for one in stopping.results)
-        more["settings of stopping rules"] = (
-            f"{len(stopping.results):,}, of {stopping.study.runs} runs "
-            f"({stopping.study.failure_runs} to count failures)"
-        )
-        more["samples simulated"] = f"{sum(int(one.samples.sum()) for one in stopping.results):.3g}"
+def _versions() -> dict[str, str]:
+    """Return what the numbers may depend on besides the settings."""
     return {
-        "horizon T": f"{wanted.horizon:,}",
-        "runs of each setting": str(wanted.runs),
-        "seed": str(wanted.seed),
-        "instances": ", ".join(wanted.instances),
-        "numbers of arms K": ", ".join(map(str, wanted.arms)),
-        "epsilon": ", ".join(f"{epsilon:g}" for epsilon in wanted.epsilons),
-        "beta of DP-SE, gamma of DP-UCB": "1/T",
-        "settings simulated": f"{len(paper.results):,}",
-        "pulls simulated": f"{sum((one.setting.horizon or 0) * one.setting.runs for one in paper.results):.3g}",
-        **more,
-        "time to simulate": f"{seconds:.1f} s, {work:.0f} s of work in all",
-        "noise": "simulated and seeded; nothing here is private data",
         "discreet": _version.__version__,
         "Python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
         "packages": ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES),

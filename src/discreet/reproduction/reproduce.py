@@ -152,7 +152,12 @@ class _Running(Engine):
         """Leave it running."""
 
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
-        """Yield the index of each task and its result, as they finish."""
+        """Yield the index of each task and its result, as they finish.
+
+        Args:
+            work: Turns a task into a result.
+            tasks: The tasks.
+        """
         return self._engine.run(work, tasks)
 
 

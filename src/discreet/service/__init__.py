@@ -1,16 +1,10 @@
-"""Private experiments that a team can run: a database, an HTTP API and a dashboard around the same epochs.
+"""Private experiments for a team: a database, an HTTP API and a dashboard around the epochs of an algorithm.
 
-    messages, problems          what travels over HTTP: requests, answers, errors
-    experiments, course         what is run: a checked description, and the algorithm behind it as JSON
-    dealing, tokens, units      who gets what: the order of arms, signed assignments, names that are not kept
-    schema, migrations, store   where it is kept: SQLite or PostgreSQL
-    traffic, writer             the hot path: assign and report, many requests in one transaction
-    closing, journal            an epoch's end: one transaction, one draw, one release
-    restoring                   after a restore from a backup
-    budget, keys                what populations may lose, and who may do what
-    views, planning             what anybody with a key may see, and how long it will take
-    api, openapi, dashboard     faces
-    server                      one process of it
+    http/          the API: messages, errors, tokens, operations, keys of requests; the application and its server
+    experiments/   the rules: descriptions, assignments, closing, budgets, keys, views, restoring from backups
+    storage/       the database: all SQL, for SQLite and PostgreSQL; transactions shared by many requests
+    dashboard/     pages for people
 
-`discreet serve` starts it. Arrows point down to the core; `lab` and `service` never import each other.
+`discreet serve` starts it. The algorithm of an experiment is rebuilt from its options and its releases; what is stored
+of an open epoch are exact sums, which are deleted when it closes. `lab` and `service` never import each other.
 """

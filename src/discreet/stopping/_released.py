@@ -186,7 +186,7 @@ class ReleasedRule(StoppingRule):
 
     @property
     def rounding(self) -> float:
-        """What makes up for samples that are rounded to the grid: (1 + alpha) times half a step."""
+        """The allowance for samples that are rounded to the grid: (1 + alpha) times half a step."""
         return (1 + self.alpha) * self.grid.step / 2
 
     def forecast(self, mean: float, variance: float | None = None) -> int | None:

@@ -115,7 +115,13 @@ class DPBernstein(ReleasedRule):
         return min(by_pairs, worst * (1 - worst))
 
     def radius_of(self, sums: Sequence[float], count: int, test: int) -> float:
-        """Return Bennett's radius of a window's total. See `ReleasedRule.radius_of` for the arguments."""
+        """Return Bennett's radius of a window's total.
+
+        Args:
+            sums: The released squares and total of the window.
+            count: The number of its samples.
+            test: The test's number, from 1.
+        """
         mean = sums[-1] / count + self.grid.floor / self.grid.width
         if self.noise_radius > self.alpha * abs(mean) * count:
             return math.inf  # the noises alone are too much

@@ -42,5 +42,11 @@ class DPReleasedNAS(ReleasedRule):
     reason = "each sample enters the noisy total of one block: parallel composition of Laplace mechanisms"
 
     def radius_of(self, sums: Sequence[float], count: int, test: int) -> float:
-        """Return Hoeffding's radius of a window's total. See `ReleasedRule.radius_of` for the arguments."""
+        """Return Hoeffding's radius of a window's total.
+
+        Args:
+            sums: The released total of the window, which the radius does not depend on.
+            count: The number of its samples.
+            test: The test's number, which the radius does not depend on.
+        """
         return hoeffding_radius(count, self.blocks_per_test, self.epsilon, self.level)

@@ -151,7 +151,7 @@ def look_ahead(means, sizes, epsilon, step, last, a, b, masses, rates):
     for arm in range(means.size):
         a[arm], b[arm] = posterior(means[arm], sizes[arm], epsilon, math.log(step))
         if a[arm] / (sizes[arm] + 2) > best:
-            lead, best = arm, a[arm] / (sizes[arm] + 2)
+            lead, best = np.int64(arm), a[arm] / (sizes[arm] + 2)
     low, high = 0.0, lowest_centre(a[lead], b[lead])
     for arm in range(means.size):
         if arm != lead:
@@ -274,7 +274,7 @@ def skip_ahead(chances, horizon, state, checkpoints, epsilon):
     lead, level, alarm, due = np.int64(0), 0.0, 1.0, False
     while time < horizon:
         if time == last and time >= arms:
-            last = min(horizon, time + max(_SMALLEST_WINDOW, time // 64))
+            last = min(horizon, time + max(np.int64(_SMALLEST_WINDOW), time // 64))
             lead, level, alarm = look_ahead(means, sizes, epsilon, time + 1, last, a, b, masses, rates)
             if alarm >= 1:
                 last = min(horizon, time + _BURST)

@@ -44,7 +44,6 @@ def _epsilon_picture(found: Findings, name: str, pairs: Sequence[Sequence[float]
     return Picture(
         f"{'log' if log else 'paper'}-epsilon-{name}",
         f"{name}, K = {ARMS}" + (", logarithmic axes" if log else ""),
-        _caption(name, f"{ARMS} arms, two epsilons a panel", found, log),
         [panel for panel, _ in drawn],
         simulations=_unique(drawn),
     )
@@ -57,7 +56,6 @@ def _arms_picture(found: Findings, name: str, pair: Sequence[float], log: bool) 
     return Picture(
         f"{'log' if log else 'paper'}-arms-{name}-epsilon-" + "-".join(f"{epsilon:g}" for epsilon in pair),
         f"{name}, ε = {values}" + (", logarithmic axes" if log else ""),
-        _caption(name, f"epsilon = {values}, a panel for each number of arms", found, log),
         [panel for panel, _ in drawn],
         simulations=_unique(drawn),
     )
@@ -92,15 +90,6 @@ def _drawing(
     return Panel(title, lines, x_log=log, y_log=log, y_from=1.0 if log else 0.0), shown
 
 
-def _caption(name: str, what: str, found: Findings, log: bool) -> str:
-    more = " With UCB and SE without privacy, and the lower bounds; both axes are logarithmic." if log else ""
-    wanted = found.evaluation
-    return (
-        f"Mean pseudo-regret on {name}, {what}; {wanted.runs} runs of {wanted.horizon:,} pulls. Bands reach from the "
-        f"5 % to the 95 % quantile of the runs.{more}"
-    )
-
-
 def _distribution_picture(found: Findings, arms: int) -> Picture:
     """The final regret of every run, for each instance and epsilon."""
     wanted = found.evaluation
@@ -124,7 +113,6 @@ def _distribution_picture(found: Findings, arms: int) -> Picture:
     return Picture(
         f"distribution-{arms}-arms",
         f"Final regret of every run, K = {arms}",
-        f"Each point is one of {wanted.runs} runs of {wanted.horizon:,} pulls; the bars are medians.",
         panels,
         simulations=shown,
     )
@@ -154,8 +142,6 @@ def _against_epsilon(found: Findings) -> Picture:
     return Picture(
         "against-epsilon",
         f"Final regret against ε, K = {ARMS}",
-        f"Mean final pseudo-regret after {wanted.horizon:,} pulls; bands reach from the 5 % to the 95 % quantile. "
-        "Three forms of DP-UCB: they differ in a constant, and in which neighbours are hidden.",
         panels,
         simulations=shown,
     )
@@ -189,7 +175,6 @@ def _against_arms(found: Findings) -> Picture:
     return Picture(
         "against-arms",
         f"Final regret against the number of arms, ε = {epsilon:g}",
-        f"Mean final pseudo-regret after {wanted.horizon:,} pulls; bands reach from the 5 % to the 95 % quantile.",
         panels,
         simulations=shown,
     )
@@ -232,9 +217,6 @@ def _sweep_picture(found: Findings, arms: int, epsilons: Sequence[float]) -> Pic
     return Picture(
         f"sweep-{arms}-arms",
         f"DP-UCB's constant, K = {arms}",
-        "Left: DP-UCB's mean final regret over DP-SE's. Right: runs in which a worse arm was pulled most. The last "
-        f"constant is the default preset's, about {round(max(x))}. A small constant lets early noise lock the policy "
-        "on to a wrong arm; a large one costs regret. Privacy does not depend on it.",
         panels,
         simulations=shown,
     )

@@ -30,9 +30,6 @@ def league_picture(found: LeagueFindings) -> Picture:
     return Picture(
         "league",
         "How far is every private policy from the lowest possible regret?",
-        f"Mean regret after {found.study.horizon:,} pulls over the asymptotic lower bound for private policies. Each "
-        "point is one instance, number of arms and epsilon; the numbers are medians. Blue is the recommended policy, "
-        "orange the paper's. A finite run may lie below the bound.",
         panels,
         columns=1,
         stretch=2.5,

@@ -71,11 +71,6 @@ def _distance(found: StoppingFindings) -> Picture:
     return Picture(
         "stopping-distance",
         "How many times the least possible number of samples does each rule take?",
-        f"Mean samples of {found.study.runs} runs over the lower bound on the expected samples of any rule that keeps "
-        "the same promise; of any private one for the private rules. Each point is one problem of the sweeps below, "
-        "and the numbers are medians. Last: what Theorem 3.3 guarantees for DP exponential NAS. On clicks the points "
-        "far up have a small mean: its variance is small too, which only EBStop and DP-Bernstein make use of. The "
-        "rules with and without privacy are measured by different bounds; the sweeps below compare their samples.",
         panels,
         simulations=shown,
         columns=1,
@@ -111,13 +106,9 @@ def _sweeps(found: StoppingFindings, kind: str) -> Picture:
             ),
         ]
         panels.append(Panel("", lines, x_label=AXES[name], y_label=SAMPLES, x_log=True, y_log=True))
-    base = found.study.base
     return Picture(
         f"stopping-sweep-{kind}",
         f"Samples taken: {KINDS[kind]}",
-        f"Mean samples of {found.study.runs} runs against one parameter at a time, the others at mean {base.mean:g}, "
-        f"alpha {base.alpha:g}, beta {base.beta:g} and epsilon {base.epsilon:g}; bands reach from the 5 % to the 95 % "
-        "quantile. DP exponential NAS decides at powers of two only.",
         panels,
         simulations=list(dict.fromkeys(shown)),
     )
@@ -153,9 +144,6 @@ def _distributions(found: StoppingFindings) -> Picture:
     return Picture(
         "stopping-distributions",
         "Samples of many distributions: the gain from following the variance",
-        f"Median samples of {grid.runs} runs, with alpha {alpha:g} and beta 0.05; the table has more. DP "
-        "exponential NAS is told R = 1, as in the paper; the others "
-        "are told the range. Rare jumps are 0.05, and once in 200 samples 1.",
         panels,
         columns=1,
         stretch=2.0,
@@ -188,10 +176,6 @@ def _price(found: StoppingFindings) -> Picture:
     return Picture(
         "stopping-price",
         "The price of privacy: samples more than without it",
-        "DP-NAS minus NAS, and other rules minus themselves at an epsilon of 1e9, in mean samples. Once privacy "
-        "dominates all are predicted to grow like 1/epsilon: the lines are parallel there. DP-NAS comes a little under "
-        "its prediction, since it tests at every sample and the luckiest noise halts it; the exponential rule moves in "
-        "powers of two. The black line is the difference of two lower bounds, and no bound itself.",
         panels,
         simulations=shown,
     )
@@ -226,19 +210,9 @@ def _failures(found: StoppingFindings) -> Picture:
     return Picture(
         "stopping-failures",
         "How often is the promise broken?",
-        f"Share of {found.study.failure_runs} runs on samples of -1 and 1 whose estimate was further than alpha |mean| "
-        f"from the mean ({_problems_text(found)}); none where no mark is. Dotted lines are upper confidence "
-        f"limits (Clopper and Pearson), which {found.study.failure_runs} runs without a failure cannot bring below "
-        f"{upper_limit(0, found.study.failure_runs):.2g}.",
         panels,
         simulations=shown,
     )
-
-
-def _problems_text(found: StoppingFindings) -> str:
-    """The risky problems in numbers."""
-    firsts = [problems[0] for problems in found.study.risky().values()]
-    return ", and ".join(f"mean {one.mean:g} with alpha = {one.alpha:g}" for one in firsts)
 
 
 def upper_limit(failed: int, runs: int) -> float:

@@ -1,13 +1,10 @@
 """The dashboard: pages for people, on the same control as the API.
 
-    needs                            what it asks of the service
-    sessions, visits, guarding       who is there, and what they may do
-    rendering, wording               templates to answers, numbers to words
-    entrance, experiments, ledger, planner, keys
-                                     the pages
-    experiment_form, fields          what people type
-    progress, verdicts, chart
-                                     what follows from what was released and planned
+    sessions, requests, authentication       sessions, requests, and who may open a page
+    rendering, formatting                    templates to answers, numbers to text
+    login, experiments, ledger, planner, keys    the pages
+    experiment_form, fields                  reading forms
+    summaries, chart                         sentences and pictures of what was released and planned
 
 Pages show what was released, what was planned, who was assigned, and what follows from these: nothing else. They work
 without scripts; htmx refreshes parts of them and uPlot draws, both from files of our own.
@@ -23,18 +20,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import Scope
 
-from discreet.service.dashboard import experiments, keys, ledger, planner
-from discreet.service.dashboard import login as entrance
+from discreet.service.dashboard import experiments, keys, ledger, login, planner
 from discreet.service.dashboard.authentication import Audience, Guard, Page
-from discreet.service.dashboard.protocol import Control
 from discreet.service.dashboard.rendering import STATIC, Static
+from discreet.service.experiments.control import Control
 
 PAGES: list[tuple[str, str, Page, Audience]] = [
     ("GET", "/", experiments.show_all, "readers"),
     ("GET", "/refresh", experiments.refresh_all, "readers"),
-    ("GET", "/login", entrance.show_sign_in, "anybody"),
-    ("POST", "/login", entrance.sign_in, "anybody"),
-    ("POST", "/logout", entrance.sign_out, "readers"),
+    ("GET", "/login", login.show_sign_in, "anybody"),
+    ("POST", "/login", login.sign_in, "anybody"),
+    ("POST", "/logout", login.sign_out, "readers"),
     ("GET", "/experiments/new", experiments.show_new, "trustees"),
     ("POST", "/experiments/new", experiments.create, "trustees"),
     ("GET", "/experiments/new/options", experiments.show_options, "trustees"),
@@ -54,20 +50,25 @@ PAGES: list[tuple[str, str, Page, Audience]] = [
 
 
 def routes(control: Control, secure: bool) -> list[BaseRoute]:
-    """The dashboard's routes, to be mounted at `/`. With `secure`, cookies are only sent over TLS."""
+    """Return the dashboard's routes, to be mounted at `/`.
+
+    Args:
+        control: The control plane.
+        secure: True to have cookies sent over TLS only.
+    """
     pages: list[BaseRoute] = [
         Route(path, _endpoint(Guard(control, secure, show, audience)), methods=[method])
         for method, path, show, audience in PAGES
     ]
-    lost = Lost("/{path:path}", _endpoint(Guard(control, secure, entrance.lose, "anybody")))
-    return [*pages, Mount("/static", Static(directory=STATIC)), lost]
+    not_found = NotFound("/{path:path}", _endpoint(Guard(control, secure, login.show_not_found, "anybody")))
+    return [*pages, Mount("/static", Static(directory=STATIC)), not_found]
 
 
-class Lost(Route):
-    """The page for people who typed an address that is not there; programs and the API get their own answer."""
+class NotFound(Route):
+    """The page for people who typed an address that does not exist; programs and the API get their own answer."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Only browsers that look for a page."""
+        """Match browsers that look for a page."""
         wanted = Headers(scope=scope).get("accept", "") if scope["type"] == "http" else ""
         if "text/html" not in wanted or scope["path"].startswith("/v1/"):
             return Match.NONE, {}

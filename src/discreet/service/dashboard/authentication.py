@@ -1,4 +1,4 @@
-"""What stands between a request and a page: the session, the key's scopes, the form's token, and problems in words."""
+"""Checks between a request and a page: the session, the key's scopes, and the form's token."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.service.dashboard import sessions
-from discreet.service.dashboard.protocol import Control
 from discreet.service.dashboard.rendering import HEADERS, page
-from discreet.service.dashboard.requests import Form, Visit, is_good, may_read
+from discreet.service.dashboard.requests import Form, Visit, may_read
+from discreet.service.experiments.control import Control
 from discreet.service.http.errors import ServiceProblem
 
 MOST_BYTES = 1_000_000
@@ -22,13 +22,20 @@ MOST_FIELDS = 1000
 
 Page = Callable[[Visit], Response]
 Audience = Literal["anybody", "readers", "overseers", "admins", "trustees"]
-"""Who may open a page. Readers look and admins change; overseers and trustees do the same to what concerns all
+"""Those who may open a page. Readers look and admins change; overseers and trustees do the same to what concerns all
 experiments, so their key must not be for one alone."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """A page as an endpoint that runs it in a worker thread, for those who may see it."""
+    """A page as an endpoint that runs it in a worker thread, for those who may see it.
+
+    Args:
+        control: The control plane.
+        secure: True if cookies are sent over TLS only.
+        show: The page.
+        audience: Those who may open it.
+    """
 
     control: Control
     secure: bool
@@ -36,7 +43,7 @@ class Guard:
     audience: Audience
 
     async def __call__(self, request: Request) -> Response:
-        """The page, or a refusal in words."""
+        """Return the page, or a page that says why not."""
         form, problem = None, None
         try:
             form = await _form(request)
@@ -67,14 +74,19 @@ class Guard:
 
 
 def moved(path: str, visit: Visit | None = None) -> Response:
-    """Go there next. htmx is told in its own way, or it would paint the page into a corner of this one."""
+    """Redirect to a path. htmx is told in its own way, or it would paint the page into a part of this one.
+
+    Args:
+        path: The path.
+        visit: The request, where htmx may have made it.
+    """
     if visit is not None and visit.is_refresh:
         return Response(status_code=401, headers=HEADERS | {"HX-Redirect": path, "Cache-Control": "no-store"})
     return RedirectResponse(path, 303, headers=HEADERS | {"Cache-Control": "no-store"})
 
 
 def local(path: str) -> str:
-    """A path on this site, or the first page if it leads elsewhere.
+    """Return a path on this site, or the first page if it leads elsewhere.
 
     >>> local("/ledger?population=everybody"), local("//evil.example"), local("https://evil.example")
     ('/ledger?population=everybody', '/', '/')
@@ -85,7 +97,12 @@ def local(path: str) -> str:
 
 
 def refusal(visit: Visit, problem: ServiceProblem) -> Response:
-    """A problem as a page."""
+    """Return a problem as a page.
+
+    Args:
+        visit: The request.
+        problem: The problem.
+    """
     return page(visit, "problem.html", problem.status, problem=problem)
 
 
@@ -94,7 +111,7 @@ def _visit(control: Control, secure: bool, request: Request, form: Form | None) 
     cookie = request.cookies.get(sessions.cookie_name(secure))
     session = sessions.unseal(secret, cookie, now)
     key = control.key(session.key) if session is not None else None
-    if key is None or not is_good(key, now) or not may_read(key):
+    if key is None or not may_read(key):
         return Visit(control, request, now, secure, form=form or Form())
     return Visit(control, request, now, secure, key, sessions.form_token(secret, cookie or ""), form or Form())
 
@@ -118,13 +135,21 @@ def _check_audience(visit: Visit, audience: Audience) -> None:
 
 
 def _check_origin(visit: Visit) -> None:
-    """Browsers say whether a form comes from this site; one that says otherwise is stopped before all else."""
+    """Refuse a form of another site, as the browser says; before all else."""
     if visit.request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise ServiceProblem(403, "From another site", "This form was sent by another site, so nothing was done.")
 
 
 def check_token(visit: Visit, cookie: str) -> None:
-    """Refuse a form that was not shown to the browser with this cookie."""
+    """Refuse a form that was not shown to the browser with this cookie.
+
+    Args:
+        visit: The request.
+        cookie: The cookie's name.
+
+    Raises:
+        ServiceProblem: The form's token is not that of the cookie.
+    """
     if not sessions.is_form_token(
         visit.control.session_secret, visit.request.cookies.get(cookie), visit.form.text("token")
     ):
@@ -136,7 +161,7 @@ def check_token(visit: Visit, cookie: str) -> None:
 
 
 async def _form(request: Request) -> Form | None:
-    """What was posted, read up to a limit; None if this is no form."""
+    """Return the form that was posted, read up to a limit; None if this is no form."""
     if request.method != "POST":
         return None
     body = bytearray()

@@ -1,4 +1,4 @@
-"""The picture of the noisy means as plain data; `board.js` paints it, and a table says the same in words."""
+"""The chart of noisy means as plain data; `board.js` paints it, and a table has the same numbers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ UNNAMED = "mean"
 
 
 def recent(epochs: Sequence[EpochView]) -> list[EpochView]:
-    """The newest epochs, as many as a page can hold."""
+    """Return the newest epochs, as many as a page can hold."""
     return list(epochs[-MOST:])
 
 
 def chart(view: ExperimentView, epochs: Sequence[EpochView]) -> dict[str, Any] | None:
-    """For each arm its noisy means and radii by epoch, and the line that arms had to reach; None without releases."""
+    """Return each arm's noisy means and radii by epoch, and the line that arms had to reach; None without releases.
+
+    Args:
+        view: The experiment.
+        epochs: Its epochs.
+    """
     shown = [epoch for epoch in recent(epochs) if epoch.releases]
     if not shown:
         return None
@@ -31,7 +36,7 @@ def chart(view: ExperimentView, epochs: Sequence[EpochView]) -> dict[str, Any] |
 
 
 def hue(index: int) -> int:
-    """Which of the colours an arm has."""
+    """Return the number of the colour of the arm with an index."""
     return index % HUES
 
 

@@ -1,4 +1,4 @@
-"""The form behind a new experiment: its first values, and what was typed as a `NewExperiment`."""
+"""The form of an experiment: its first values, and reading it as a `NewExperiment`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ from typing import Any, cast
 import msgspec
 
 from discreet.service.dashboard.fields import Fields
+from discreet.service.experiments.budget import DEFAULT_POPULATION
+from discreet.service.experiments.descriptions import PERSON_POLICY
 from discreet.service.http.messages import (
     MOST_ARMS,
+    MOST_DESCRIPTION,
+    MOST_NAME,
+    MOST_WINDOW,
     AlgorithmView,
     Contribution,
     ExperimentView,
@@ -20,12 +25,9 @@ from discreet.service.http.messages import (
     Source,
 )
 
-UNITS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
-LONGEST = 10_000_000
-FIRST_CHOICES = ("dp-bai-sharp-person", "dp-se-sharp-person", "dp-bai-sharp", "dp-se-sharp", "dp-chernoff-imed")
-ELSEWHERE = frozenset({"arms", "epsilon", "low", "high", "noise", "range"})  # these have fields of their own
-PROMISES = ("alpha", "beta")  # what the answer is good for
-USUAL = {"beta": "0.05", "alpha": "0.1", "horizon": "1000000"}
+SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
+PROMISES = ("alpha", "beta")  # options that say how good the answer is
+SUGGESTED = {"horizon": "1000000"}  # for options that have no default
 MEANINGS = {
     "beta": "How often the answer may be wrong: 0.05 means at most 1 time in 20.",
     "alpha": "How close the mean must be: 0.1 means within 10 %.",
@@ -36,18 +38,21 @@ MEANINGS = {
 
 
 def first_values(algorithms: Sequence[AlgorithmView], populations: Sequence[PopulationView]) -> dict[str, str]:
-    """What the form shows at first: choices that are right for most."""
-    names = [algorithm.name for algorithm in algorithms]
-    chosen = next((name for name in FIRST_CHOICES if name in names), names[0] if names else "")
+    """Return the first values of the form.
+
+    Args:
+        algorithms: The algorithms that can be run.
+        populations: The populations.
+    """
     values = {
         "name": "",
         "description": "",
         "arms": "",
-        "algorithm": chosen,
+        "algorithm": PERSON_POLICY,
         "epsilon": "1",
         "privacy_unit": "person",
         "contribution": "",
-        "population": populations[0].name if populations else "everybody",
+        "population": populations[0].name if populations else DEFAULT_POPULATION,
         "low": "0",
         "high": "1",
         "default_reward": "",
@@ -55,12 +60,12 @@ def first_values(algorithms: Sequence[AlgorithmView], populations: Sequence[Popu
         "window_unit": "hours",
         "source": "assignments",
     }
-    return values | option_values(find(algorithms, chosen))
+    return values | option_values(find(algorithms, PERSON_POLICY))
 
 
 def values_of(view: ExperimentView) -> dict[str, str]:
-    """A draft as the form shows it, to be changed."""
-    unit = next((name for name in reversed(UNITS) if view.window and view.window % UNITS[name] == 0), "seconds")
+    """Return a draft as the form shows it."""
+    unit = next((name for name in reversed(SECONDS) if view.window and view.window % SECONDS[name] == 0), "seconds")
     values = {
         "name": view.name,
         "description": view.description,
@@ -73,38 +78,46 @@ def values_of(view: ExperimentView) -> dict[str, str]:
         "low": f"{view.low:g}",
         "high": f"{view.high:g}",
         "default_reward": "" if view.default_reward == view.low else f"{view.default_reward:g}",
-        "window": f"{view.window / UNITS[unit]:g}",
+        "window": f"{view.window / SECONDS[unit]:g}",
         "window_unit": unit,
         "source": view.source,
     }
-    options = {f"option.{name}": _as_text(value) for name, value in view.options.items() if name not in ELSEWHERE}
-    return values | options
+    return values | {f"option.{name}": _as_text(value) for name, value in view.options.items()}
 
 
 def find(algorithms: Sequence[AlgorithmView], name: str) -> AlgorithmView | None:
-    """An algorithm by its name."""
+    """Return an algorithm by its name; None if there is none.
+
+    Args:
+        algorithms: The algorithms.
+        name: The name.
+    """
     return next((algorithm for algorithm in algorithms if algorithm.name == name), None)
 
 
 def option_names(algorithm: AlgorithmView) -> tuple[list[str], list[str]]:
-    """The options that everybody should look at, and those that may be left as they are."""
-    names = dict.fromkeys((*algorithm.required, *algorithm.options))
-    known = [name for name in names if name not in ELSEWHERE]
-    first = [name for name in known if name in algorithm.required or name in PROMISES]
-    return first, [name for name in known if name not in first]
+    """Return the options that everybody should look at, and those that may be left as they are."""
+    names = list(dict.fromkeys((*algorithm.required, *algorithm.options)))
+    first = [name for name in names if name in algorithm.required or name in PROMISES]
+    return first, [name for name in names if name not in first]
 
 
 def option_values(algorithm: AlgorithmView | None) -> dict[str, str]:
-    """What an algorithm's options are filled with at first."""
+    """Return the first values of an algorithm's options."""
     if algorithm is None:
         return {}
     first, other = option_names(algorithm)
-    usual = {name: USUAL.get(name, "") for name in first}
+    usual = {name: SUGGESTED[name] for name in first if name in SUGGESTED}
     return {f"option.{name}": _as_text(algorithm.options.get(name)) or usual.get(name, "") for name in (*first, *other)}
 
 
 def read(fields: Fields, algorithms: Sequence[AlgorithmView]) -> NewExperiment | None:
-    """What was typed as an experiment; None if `fields.errors` says why not."""
+    """Return the form as an experiment; None if `fields.errors` says why not.
+
+    Args:
+        fields: The form.
+        algorithms: The algorithms that can be run.
+    """
     algorithm = find(algorithms, fields.text("algorithm"))
     if algorithm is None:
         fields.refuse("algorithm", "Choose one of the list.")
@@ -156,18 +169,18 @@ def _arms(fields: Fields) -> list[str]:
     twice = next((arm for arm in arms if arms.count(arm) > 1), None)
     if twice is not None:
         fields.refuse("arms", f"Each arm once: {twice} is there {arms.count(twice)} times.")
-    if any(len(arm) > 200 for arm in arms):
-        fields.refuse("arms", "An arm's name has 200 letters at most.")
+    if any(len(arm) > MOST_NAME for arm in arms):
+        fields.refuse("arms", f"An arm's name has {MOST_NAME} letters at most.")
     return arms
 
 
 def _window(fields: Fields) -> float:
-    unit = UNITS.get(fields.text("window_unit"), 1.0)
+    unit = SECONDS.get(fields.text("window_unit"), 1.0)
     seconds = fields.number("window", least=0) * unit
     if seconds == 0 and fields.text("source") == "assignments":
         fields.refuse("window", "It must be above 0, or no reward would be in time.")
-    if seconds > LONGEST:
-        fields.refuse("window", f"It must be {LONGEST // 86400} days or less.")
+    if seconds > MOST_WINDOW:
+        fields.refuse("window", f"It must be {MOST_WINDOW // 86400} days or less.")
     return seconds
 
 
@@ -181,8 +194,8 @@ def _privacy_unit(fields: Fields, algorithm: AlgorithmView) -> PrivacyUnit:
 
 def _description(fields: Fields) -> str:
     text = fields.text("description").replace("\r\n", "\n")
-    if len(text) > 2000:
-        fields.refuse("description", f"Use 2,000 letters at most: these are {len(text):,}.")
+    if len(text) > MOST_DESCRIPTION:
+        fields.refuse("description", f"Use {MOST_DESCRIPTION:,} letters at most: these are {len(text):,}.")
     return text
 
 
@@ -206,7 +219,7 @@ def _options(fields: Fields, algorithm: AlgorithmView) -> dict[str, Any]:
 
 
 def _value(fields: Fields, name: str, text: str, default: object) -> Any:
-    """An option as JSON would have it; words stay words."""
+    """Return an option as a JSON value; words stay words."""
     try:
         value = msgspec.json.decode(text.replace("_", "") if text[:1].isdigit() else text)
     except msgspec.DecodeError:
@@ -223,7 +236,12 @@ def _as_text(value: object) -> str:
 
 
 def shown_options(fields: Fields, algorithm: AlgorithmView | None) -> Mapping[str, Any]:
-    """What the part of the form about options needs."""
+    """Return the variables of the template for options.
+
+    Args:
+        fields: The form.
+        algorithm: The algorithm that is chosen.
+    """
     first, other = option_names(algorithm) if algorithm is not None else ([], [])
     wrong = any(f"option.{name}" in fields.errors for name in other)
     return {"algorithm": algorithm, "first": first, "other": other, "other_wrong": wrong, "meanings": MEANINGS}

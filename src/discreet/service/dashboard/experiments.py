@@ -1,4 +1,4 @@
-"""Pages about experiments: the list, one of them, the form for a new one, and what can be done to each."""
+"""Pages about experiments: the list, one of them, the form for a new one, and the buttons."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from discreet.service.dashboard import experiment_form as form
 from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.chart import MOST, chart, hue, recent
 from discreet.service.dashboard.fields import Fields
-from discreet.service.dashboard.progress import per_second, progress
-from discreet.service.dashboard.protocol import Control
 from discreet.service.dashboard.rendering import HEADERS, answer, fingerprint, page, text
 from discreet.service.dashboard.requests import Visit
-from discreet.service.dashboard.summaries import eliminations, headline
+from discreet.service.dashboard.summaries import eliminations, headline, per_second, progress
+from discreet.service.experiments.control import Control
 from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.messages import ExperimentView
 
@@ -34,12 +33,12 @@ ACTIONS: dict[str, tuple[Callable[[Control, str], object], str]] = {
 
 
 def show_all(visit: Visit) -> Response:
-    """Every experiment that the key is for, those that run first."""
+    """Show every experiment that the key is for, running ones first."""
     return page(visit, "experiments.html", live=_live_list(visit))
 
 
 def refresh_all(visit: Visit) -> Response:
-    """The list again, if it says something else than before."""
+    """Show the list again, if it has changed."""
     return _refreshed(visit, _live_list(visit))
 
 
@@ -55,17 +54,17 @@ def _live_list(visit: Visit) -> str:
 
 
 def show(visit: Visit) -> Response:
-    """One experiment: what is promised, what was released, and what follows from it."""
+    """Show one experiment: what is promised, what was released, and what follows from it."""
     return _whole_page(visit, visit.control.experiment(visit.experiment_id))
 
 
 def refresh(visit: Visit) -> Response:
-    """The part of the page that changes, if it says something else than before."""
+    """Show the part of the page that changes, if it has changed."""
     return _refreshed(visit, _live(visit, visit.control.experiment(visit.experiment_id)))
 
 
 def act(visit: Visit) -> Response:
-    """Start, pause, resume, stop or archive. What cannot be done is said on the experiment's own page."""
+    """Start, pause, resume, stop or archive. A refusal is shown on the experiment's own page."""
     name, identity = str(visit.request.path_params["action"]), visit.experiment_id
     if name not in ACTIONS:
         raise ServiceProblem(404, "There is no such page", "Nothing can be done to an experiment by this name.")
@@ -80,7 +79,7 @@ def act(visit: Visit) -> Response:
 
 
 def delete(visit: Visit) -> Response:
-    """Throw a draft away."""
+    """Delete a draft."""
     visit.control.delete(visit.experiment_id)
     return moved("/?done=deleted")
 
@@ -114,7 +113,7 @@ def _live(visit: Visit, view: ExperimentView) -> str:
 
 
 def _planner_address(view: ExperimentView, now: float) -> str:
-    """The planner, filled in for this experiment and its traffic."""
+    """Return the planner's address, filled in for this experiment and its rate of assignments."""
     values: dict[str, Any] = {"arms": len(view.arms), "epsilon": view.privacy.epsilon, "policy": view.algorithm}
     values["privacy_unit"] = view.privacy.unit
     if isinstance(view.options.get("beta"), float):
@@ -129,7 +128,7 @@ def _planner_address(view: ExperimentView, now: float) -> str:
 
 
 def show_new(visit: Visit) -> Response:
-    """An empty form with sensible first values."""
+    """Show a form with first values."""
     control = visit.control
     return _form(visit, Fields(form.first_values(control.algorithms(), control.populations())))
 
@@ -140,7 +139,7 @@ def create(visit: Visit) -> Response:
 
 
 def show_edit(visit: Visit) -> Response:
-    """The form for a draft."""
+    """Show the form of a draft."""
     view = _draft(visit)
     first = form.option_values(form.find(visit.control.algorithms(), view.algorithm))
     return _form(visit, Fields(first | form.values_of(view)), view)
@@ -153,7 +152,7 @@ def edit(visit: Visit) -> Response:
 
 
 def show_options(visit: Visit) -> Response:
-    """The options of the algorithm that was just chosen, for the form."""
+    """Show the options of the algorithm that was just chosen."""
     algorithm = form.find(visit.control.algorithms(), visit.query.get("algorithm", ""))
     fields = Fields(form.option_values(algorithm))
     return page(visit, "options.html", fields=fields, **form.shown_options(fields, algorithm))
@@ -193,7 +192,7 @@ def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None, stat
         view=view,
         algorithms=algorithms,
         populations=visit.control.populations(),
-        units=list(form.UNITS),
+        units=list(form.SECONDS),
         **form.shown_options(fields, form.find(algorithms, fields.text("algorithm"))),
     )
 
@@ -202,7 +201,7 @@ def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None, stat
 
 
 def _part(visit: Visit, template: str, **values: Any) -> str:
-    """A part of a page that knows its own fingerprint, to ask later whether it is still true."""
+    """Return a part of a page with its own fingerprint, to ask later if it has changed."""
     body = text(visit, template, **values, seen=UNSEEN)
     return body.replace(UNSEEN, fingerprint(body), 1)
 

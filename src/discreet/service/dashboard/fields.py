@@ -1,4 +1,4 @@
-"""Reading what people type: each field gives a value, or a message that stands next to it."""
+"""Reading forms: each field has a value, or a message that is shown next to it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Mapping
 
 from discreet.service.dashboard.formatting import sentence
 from discreet.service.http.errors import ServiceProblem
-
-DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,18})?")
-SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+from discreet.service.http.messages import DECIMAL, SLUG
 
 
 class Fields:
-    """The values of a form, read one by one; `errors` says what is wrong with which.
+    """The values of a form, read one by one. `errors` has a message for each field that is wrong.
+
+    Args:
+        values: The texts that were typed, by field.
 
     >>> fields = Fields({"epsilon": "0,5", "beta": "2", "gap": "0.1"})
     >>> fields.decimal("epsilon"), fields.number("gap", above=0)
@@ -32,40 +33,48 @@ class Fields:
         self.errors: dict[str, str] = {}
 
     def text(self, name: str) -> str:
-        """What was typed."""
+        """Return the text that was typed."""
         return self.values.get(name, "").strip()
 
     def error(self, name: str) -> str:
-        """What is wrong with a field, or nothing."""
+        """Return the message about a field; empty if it is right."""
         return self.errors.get(name, "")
 
     def refuse(self, name: str, message: str) -> None:
-        """Say what is wrong with a field; the first message stays."""
+        """Set the message about a field, unless it has one.
+
+        Args:
+            name: The field.
+            message: The message.
+        """
         self.errors.setdefault(name, message)
 
     def needed(self, name: str, message: str) -> str:
-        """A text that must not be empty."""
+        """Return a text that must not be empty.
+
+        Args:
+            name: The field.
+            message: The message if it is empty.
+        """
         text = self.text(name)
         if not text:
             self.refuse(name, message)
         return text
 
     def slug(self, name: str) -> str:
-        """A short name that can stand in an address."""
+        """Return a short name that can be a part of an address."""
         text = self.needed(name, "Give it a name.")
-        if text and not SLUG.fullmatch(text):
+        if text and not re.fullmatch(SLUG, text):
             self.refuse(name, "Use lower-case letters, digits and dashes only, 63 at most, such as green-button.")
         return text
 
     def decimal(self, name: str) -> str:
-        """A number above 0 that is kept as text, so that budgets add up exactly."""
+        """Return a number above 0 as text, so that budgets add up exactly."""
         text = self.needed(name, "Give a number, such as 1 or 0.5.")
-        if text and not DECIMAL.fullmatch(text):
+        if text and not re.fullmatch(DECIMAL, text):
             point = text.replace(",", ".", 1)
-            hint = (
-                f"Write it with a point: {point}." if DECIMAL.fullmatch(point) else "Give a number, such as 1 or 0.5."
-            )
-            self.refuse(name, hint)
+            is_comma = re.fullmatch(DECIMAL, point)
+            self.refuse(name, f"Write it with a point: {point}." if is_comma else "Give a number, such as 1 or 0.5.")
         elif text and float(text) == 0:
             self.refuse(name, "It must be above 0.")
         return "" if name in self.errors else text
@@ -80,7 +89,16 @@ class Fields:
         most: float | None = None,
         empty: float | None = None,
     ) -> float:
-        """A number within bounds; NaN if it is refused, and `empty` if nothing was typed and that may be."""
+        """Return a number within bounds; NaN if it is refused.
+
+        Args:
+            name: The field.
+            above: The number must be larger than this.
+            below: The number must be smaller than this.
+            least: The smallest number.
+            most: The largest number.
+            empty: The number if nothing was typed; None if something must be.
+        """
         text = self.text(name)
         if not text and empty is not None:
             return empty
@@ -95,11 +113,22 @@ class Fields:
         return value
 
     def optional_number(self, name: str, *, above: float | None = None) -> float | None:
-        """A number, or nothing."""
+        """Return a number; None if nothing was typed.
+
+        Args:
+            name: The field.
+            above: The number must be larger than this.
+        """
         return self.number(name, above=above) if self.text(name) else None
 
     def whole(self, name: str, *, least: int, most: int) -> int:
-        """A whole number within bounds; the least one if it is refused."""
+        """Return a whole number within bounds; the least one if it is refused.
+
+        Args:
+            name: The field.
+            least: The smallest number.
+            most: The largest number.
+        """
         value = self.number(name, least=least, most=most)
         if not math.isfinite(value):
             return least
@@ -108,7 +137,7 @@ class Fields:
         return int(value)
 
     def take(self, problem: ServiceProblem) -> None:
-        """Put the service's own complaint next to the field that it names, or above all of them."""
+        """Put the service's message next to the field that it names, or above all of them."""
         name = (problem.field or "").removeprefix("$.").removeprefix("options.")
         name = "algorithm" if name in ("policy", "rule") and name not in self.values else name
         if name == "options":  # such a complaint begins with the option that it is about

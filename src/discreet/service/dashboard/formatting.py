@@ -1,4 +1,4 @@
-"""Numbers, spans of time and lists as a person would write them."""
+"""Numbers, spans of time and lists as people write them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
 def whole(number: float) -> str:
-    """A count with separators.
+    """Return a count with separators.
 
     >>> whole(1234567)
     '1,234,567'
@@ -19,7 +19,11 @@ def whole(number: float) -> str:
 
 
 def figure(number: float, digits: int = 3) -> str:
-    """A measured number with few digits.
+    """Return a measured number with few digits.
+
+    Args:
+        number: The number.
+        digits: The number of digits.
 
     >>> figure(0.08312), figure(12.4051), figure(-0.5), figure(31415.9), figure(0), figure(0.000012)
     ('0.0831', '12.4', '−0.5', '31,416', '0', '0.000012')
@@ -35,7 +39,11 @@ def figure(number: float, digits: int = 3) -> str:
 
 
 def fixed(number: float, decimals: int) -> str:
-    """A number with as many decimals as its neighbours in a column.
+    """Return a number with a fixed number of decimals.
+
+    Args:
+        number: The number.
+        decimals: The number of decimals.
 
     >>> fixed(0.5, 3), fixed(-0.25, 2)
     ('0.500', '−0.25')
@@ -44,7 +52,11 @@ def fixed(number: float, decimals: int) -> str:
 
 
 def within(mean: float, radius: float | None) -> str:
-    """A mean and how far off it may be, with digits that the radius justifies.
+    """Return a mean and its radius, with digits that the radius justifies.
+
+    Args:
+        mean: The mean.
+        radius: How far off it may be; None if that is unknown.
 
     >>> within(0.31234, 0.0123), within(12.3456, 2.5), within(0.5, None)
     ('0.312 ± 0.012', '12.3 ± 2.5', '0.5')
@@ -56,7 +68,7 @@ def within(mean: float, radius: float | None) -> str:
 
 
 def short(epsilon: object) -> str:
-    """An exact epsilon in few digits; pages have the whole of it in a title.
+    """Return an exact epsilon in few digits; pages have the whole of it in a title.
 
     >>> short("0.703703703703"), short("10"), short("0.0625")
     ('0.7037', '10', '0.0625')
@@ -65,7 +77,7 @@ def short(epsilon: object) -> str:
 
 
 def factor(epsilon: str) -> str:
-    """What epsilon means: how many times as likely one person can make anything that is shown.
+    """Return exp(epsilon): how many times as likely one person can make anything that is shown.
 
     >>> factor("1"), factor("0.1"), factor("12")
     ('2.72', '1.11', '162,755')
@@ -74,7 +86,11 @@ def factor(epsilon: str) -> str:
 
 
 def apart(larger: float, smaller: float) -> tuple[str, str]:
-    """Two numbers with just so many digits that the larger one also looks larger.
+    """Return two numbers with as many digits as it takes for the larger one to look larger.
+
+    Args:
+        larger: The larger number.
+        smaller: The smaller number.
 
     >>> apart(0.0831, 0.0712), apart(0.07104, 0.07098)
     (('0.083', '0.071'), ('0.07104', '0.07098'))
@@ -87,7 +103,7 @@ def apart(larger: float, smaller: float) -> tuple[str, str]:
 
 
 def span(seconds: float) -> str:
-    """A length of time in the unit that says it best.
+    """Return a length of time in a fitting unit.
 
     >>> [span(s) for s in (0, 40, 90, 3600, 5400, 86_400, 90_000, 86_400 * 12, 86_400 * 900)]
     ['0 seconds', '40 seconds', '90 seconds', '1 hour', '90 minutes', '1 day', '25 hours', '12 days', '2.5 years']
@@ -104,7 +120,11 @@ def span(seconds: float) -> str:
 
 
 def since(at: float, now: float) -> str:
-    """When something was, or will be, seen from now.
+    """Return a moment relative to now.
+
+    Args:
+        at: The moment.
+        now: The time.
 
     >>> since(100.0, 160.0), since(160.0, 100.0), since(100.0, 101.0)
     ('60 seconds ago', 'in 60 seconds', 'just now')
@@ -115,7 +135,7 @@ def since(at: float, now: float) -> str:
 
 
 def exact(at: float) -> str:
-    """A moment to the second.
+    """Return a moment to the second.
 
     >>> exact(1_700_000_000.0)
     '14 November 2023, 22:13:20 UTC'
@@ -125,7 +145,7 @@ def exact(at: float) -> str:
 
 
 def machine(at: float) -> str:
-    """A moment for the `datetime` attribute.
+    """Return a moment for the `datetime` attribute.
 
     >>> machine(1_700_000_000.0)
     '2023-11-14T22:13:20Z'
@@ -134,7 +154,11 @@ def machine(at: float) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """A count and its noun.
+    """Return a count and its noun.
+
+    Args:
+        count: The count.
+        noun: The noun in the singular.
 
     >>> plural(1, "epoch"), plural(1200, "epoch")
     ('1 epoch', '1,200 epochs')
@@ -143,7 +167,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """What the service says, as a sentence.
+    """Return a message as a sentence.
 
     >>> sentence("there is no experiment 'x'"), sentence("It is so.")
     ("There is no experiment 'x'.", 'It is so.')
@@ -152,7 +176,11 @@ def sentence(text: str) -> str:
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """Names in a sentence.
+    """Return names as a part of a sentence.
+
+    Args:
+        names: The names.
+        last: The word before the last one.
 
     >>> listed(["blue"]), listed(["blue", "red"]), listed(["blue", "red", "green"])
     ('blue', 'blue and red', 'blue, red and green')

@@ -1,4 +1,4 @@
-"""Who may do what: making keys, which are shown once, and revoking them."""
+"""The page of keys: making them, which shows them once, and revoking them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from starlette.responses import Response
 from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.rendering import page
-from discreet.service.dashboard.requests import Visit, is_good
+from discreet.service.dashboard.requests import Visit
+from discreet.service.experiments.keys import is_valid
 from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import MadeKey, NewKey, Scope
+from discreet.service.http.messages import MOST_NAME, MadeKey, NewKey, Scope
 
 SCOPES = {
     "assign": "ask who gets which arm",
@@ -23,17 +24,17 @@ LASTING = {"30": "30 days", "90": "90 days", "365": "a year", "": "without an en
 
 
 def show(visit: Visit) -> Response:
-    """Every key, and a form for a new one."""
+    """Show every key, and a form for a new one."""
     return _page(visit, Fields({"name": "", "experiment": "", "days": "90"}), [])
 
 
 def make(visit: Visit) -> Response:
-    """Make a key and show it, this one time."""
+    """Make a key and show it this once."""
     fields = Fields({"name": "", "experiment": "", "days": ""} | visit.form.values())
     scopes = [scope for scope in SCOPES if scope in visit.form.all("scopes")]
     name = fields.needed("name", "Say who or what it is for.")
-    if len(name) > 200:
-        fields.refuse("name", "Use 200 letters at most.")
+    if len(name) > MOST_NAME:
+        fields.refuse("name", f"Use {MOST_NAME} letters at most.")
     if not scopes:
         fields.refuse("scopes", "Choose what the key may do.")
     days = fields.text("days")
@@ -52,19 +53,19 @@ def make(visit: Visit) -> Response:
 
 
 def revoke(visit: Visit) -> Response:
-    """Make a key useless, at once and for good."""
+    """Revoke a key, at once and for good."""
     visit.control.revoke_key(str(visit.request.path_params["id"]))
     return moved("/keys?done=revoked")
 
 
 def _page(visit: Visit, fields: Fields, ticked: list[str], status: int = 200, made: MadeKey | None = None) -> Response:
-    keys = sorted(visit.control.keys(), key=lambda key: (not is_good(key, visit.now), -key.created_at))
+    keys = sorted(visit.control.keys(), key=lambda key: (not is_valid(key, visit.now), -key.created_at))
     experiments = visit.control.experiments()
     return page(
         visit,
         "keys.html",
         status,
-        keys=[(key, is_good(key, visit.now)) for key in keys],
+        keys=[(key, is_valid(key, visit.now)) for key in keys],
         made=made,
         fields=fields,
         ticked=ticked,

@@ -1,4 +1,4 @@
-"""What populations may lose and have lost: budgets, and every line of the ledger."""
+"""The page of budgets, with every line of a population's ledger."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.rendering import page
 from discreet.service.dashboard.requests import Visit
+from discreet.service.experiments.budget import SIGNS
 from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.messages import Ledger, LedgerEntry, NewPopulation, PopulationView
 
@@ -19,16 +20,22 @@ KINDS = {
     "budget": "budget set",
     "reserve": "reserved at the start",
     "release": "spent by a release",
-    "burn": "burnt without a release",
+    "forfeit": "forfeited without a release",
     "refund": "given back",
 }
-SIGNS = {"reserve": 1, "burn": 1, "refund": -1}  # what a line does to the sum that is set aside
 FIRST, MOST = 20, 500  # lines that are shown at once, and lines that are shown at all
 
 
 @dataclass(frozen=True)
 class Holding:
-    """What one experiment holds of a budget, and where its part of the bar lies, in percent."""
+    """One experiment's part of a budget, and of the bar that shows it.
+
+    Args:
+        experiment: The experiment's id.
+        epsilon: Its part of the budget.
+        start: Where its part of the bar begins, in percent.
+        width: The width of its part, in percent.
+    """
 
     experiment: str
     epsilon: Decimal
@@ -37,7 +44,7 @@ class Holding:
 
 
 def show(visit: Visit) -> Response:
-    """Every population's budget, and one population's ledger."""
+    """Show every population's budget, and one population's ledger."""
     return _page(visit, Fields({"name": "", "budget": "10"}))
 
 
@@ -56,11 +63,16 @@ def create(visit: Visit) -> Response:
 
 
 def holdings(population: PopulationView, entries: Sequence[LedgerEntry]) -> list[Holding]:
-    """What each experiment has reserved or burnt, less what it gave back, in the order in which they came."""
+    """Return the part of a budget that each experiment has, the oldest first.
+
+    Args:
+        population: The population.
+        entries: Its ledger.
+    """
     held: dict[str, Decimal] = {}
     for entry in entries:
         if entry.experiment is not None:
-            change = SIGNS.get(entry.kind, 0) * Decimal(entry.epsilon)
+            change = SIGNS[entry.kind] * Decimal(entry.epsilon)
             held[entry.experiment] = held.get(entry.experiment, Decimal(0)) + change
     budget = Decimal(population.budget) or Decimal(1)
     parts: list[Holding] = []

@@ -1,6 +1,6 @@
-"""Signing in and out, and pages that are not there.
+"""Pages to sign in and out, and the page for addresses that do not exist.
 
-A pasted key is looked at once and not kept: the session remembers its id.
+A pasted key is checked once and not stored: the session has its id.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNKNOWN = "This key is unknown, has expired or was revoked. Check that all of it
 
 
 def show_sign_in(visit: Visit) -> Response:
-    """The sign-in form, or the first page for those who are already in."""
+    """Show the sign-in form, or the first page to those who are signed in."""
     return moved("/") if visit.key is not None else _form(visit)
 
 
@@ -45,7 +45,7 @@ def sign_in(visit: Visit) -> Response:
 
 
 def sign_out(visit: Visit) -> Response:
-    """Forget the session in this browser."""
+    """End the session in this browser."""
     response = moved("/login?done=goodbye")
     response.delete_cookie(
         sessions.cookie_name(visit.secure), path="/", secure=visit.secure, httponly=True, samesite="strict"
@@ -53,7 +53,7 @@ def sign_out(visit: Visit) -> Response:
     return response
 
 
-def lose(visit: Visit) -> Response:
+def show_not_found(visit: Visit) -> Response:
     """Say that there is no such page."""
     return refusal(
         visit, ServiceProblem(404, "There is no such page", "Nothing is at this address; it may be mistyped.")

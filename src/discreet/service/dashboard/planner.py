@@ -1,20 +1,21 @@
-"""How long an experiment would take, before it is run. Asking changes nothing and costs nothing."""
+"""The planner: the length of an experiment before it is run. Asking changes nothing and costs nothing."""
 
 from __future__ import annotations
 
 from starlette.responses import Response
 
-from discreet.service.dashboard.experiment_form import UNITS
+from discreet.service.dashboard.experiment_form import SECONDS
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.rendering import page
 from discreet.service.dashboard.requests import Visit
+from discreet.service.experiments.descriptions import DEFAULTS
 from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import MOST_ARMS, ExperimentPlan
+from discreet.service.http.messages import MOST_ARMS, ExperimentPlan, PlannerRequest, PrivacyUnit
 
 FIRST = {
     "arms": "4",
     "epsilon": "1",
-    "beta": "0.05",
+    "beta": str(DEFAULTS["beta"]),
     "gap": "0.05",
     "privacy_unit": "person",
     "policy": "",
@@ -25,7 +26,7 @@ FIRST = {
 
 
 def show(visit: Visit) -> Response:
-    """The form and, once it is filled in, the plan. It is asked with GET, so that a plan has an address."""
+    """Show the form and, once it is filled in, the plan. It is asked with GET, so that a plan has an address."""
     asked = {name: visit.query[name].strip() for name in FIRST if name in visit.query}
     fields = Fields(FIRST | asked)
     plan = _plan(visit, fields) if asked else None
@@ -33,7 +34,7 @@ def show(visit: Visit) -> Response:
     known = [each for each in visit.control.algorithms() if each.kind == "policy" and "beta" in each.options]
     policies = [("", "The recommended one"), *((each.name, each.name) for each in known)]
     return page(
-        visit, "planner.html", 422 if fields.errors else 200, fields=fields, plan=plan, policies=policies, units=UNITS
+        visit, "planner.html", 422 if fields.errors else 200, fields=fields, plan=plan, policies=policies, units=SECONDS
     )
 
 
@@ -43,20 +44,13 @@ def _plan(visit: Visit, fields: Fields) -> ExperimentPlan | None:
     beta = fields.number("beta", above=0, below=1)
     gap = fields.number("gap", above=0)
     per_hour = fields.optional_number("per_hour", above=0)
-    window = fields.number("window", least=0, empty=0) * UNITS.get(fields.text("window_unit"), 1.0)
+    window = fields.number("window", least=0, empty=0) * SECONDS.get(fields.text("window_unit"), 1.0)
     if fields.errors:
         return None
     try:
-        return visit.control.plan(
-            arms,
-            epsilon,
-            beta,
-            gap,
-            policy=fields.text("policy") or None,
-            per_hour=per_hour,
-            window=window,
-            privacy_unit="event" if fields.text("privacy_unit") == "event" else "person",
-        )
+        unit: PrivacyUnit = "event" if fields.text("privacy_unit") == "event" else "person"
+        policy = fields.text("policy") or None
+        return visit.control.plan(PlannerRequest(arms, epsilon, gap, beta, policy, per_hour, window, unit))
     except ServiceProblem as problem:
         fields.take(problem)
         return None

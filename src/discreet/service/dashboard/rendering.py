@@ -1,4 +1,4 @@
-"""Templates to answers: what every page gets, and the headers that keep a page to itself."""
+"""Templates to answers, with the headers of every page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from discreet import _version
-from discreet.service.dashboard import formatting as wording
+from discreet.service.dashboard import formatting
 from discreet.service.dashboard.requests import Visit
 
 HERE = Path(__file__).parent
@@ -26,8 +26,6 @@ POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -46,8 +44,8 @@ DONE = {
 }
 
 WORDS = (
-    *(wording.whole, wording.figure, wording.fixed, wording.within, wording.factor, wording.short),
-    *(wording.span, wording.since, wording.exact, wording.machine, wording.listed, wording.sentence),
+    *(formatting.whole, formatting.figure, formatting.fixed, formatting.within, formatting.factor, formatting.short),
+    *(formatting.span, formatting.since, formatting.exact, formatting.machine, formatting.listed, formatting.sentence),
 )
 
 
@@ -55,7 +53,12 @@ class Static(StaticFiles):
     """Files that a browser may keep for ever, since their address changes with their content."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file, with the same headers as pages have."""
+        """Return a file with the same headers as pages have.
+
+        Args:
+            path: The file's path.
+            scope: The request's scope.
+        """
         response = await super().get_response(path, scope)
         response.headers.update(HEADERS)
         if b"v=" in scope.get("query_string", b""):
@@ -64,23 +67,41 @@ class Static(StaticFiles):
 
 
 def page(visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
-    """A template as an answer."""
+    """Return a template as an answer.
+
+    Args:
+        visit: The request.
+        template: The template's name.
+        status: The status of the answer.
+        **values: The template's variables.
+    """
     return answer(text(visit, template, **values), status)
 
 
 def answer(html: str, status: int = 200) -> Response:
-    """HTML with the headers of a page, which nobody keeps a copy of."""
+    """Return HTML with the headers of a page, which is not to be cached.
+
+    Args:
+        html: The page.
+        status: The status of the answer.
+    """
     return HTMLResponse(html, status, headers=HEADERS | {"Cache-Control": "no-store"})
 
 
 def text(visit: Visit, template: str, **values: Any) -> str:
-    """A template as text."""
+    """Return a template as text.
+
+    Args:
+        visit: The request.
+        template: The template's name.
+        **values: The template's variables.
+    """
     done = DONE.get(visit.query.get("done", ""), "")
     return _environment().get_template(template).render(visit=visit, now=visit.now, done=done, **values)
 
 
 def fingerprint(html: str) -> str:
-    """A short name for what a part of a page says, so that it is only sent again when it says something else."""
+    """Return a short digest of a part of a page, so that it is only sent again when it has changed."""
     return hashlib.sha256(html.encode()).hexdigest()[:16]
 
 
@@ -94,11 +115,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {word.__name__: word for word in WORDS}
-    environment.globals.update(asset=_asset, plural=wording.plural, version=_version.__version__)
+    environment.globals.update(asset=_asset, plural=formatting.plural, version=_version.__version__)
     return environment
 
 
 @cache
 def _asset(name: str) -> str:
-    """The address of a static file, with a part that changes when the file does."""
+    """Return the address of a static file, with a part that changes when the file does."""
     return f"/static/{name}?v={hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]}"

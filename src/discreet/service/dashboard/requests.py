@@ -1,4 +1,4 @@
-"""One request to the dashboard: who asks, what was sent, and what they may do."""
+"""One request to the dashboard: its key, its form, and what the key may do."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
-from discreet.service.dashboard.protocol import Control
+from discreet.service.experiments.control import Control
 from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.messages import KeyView
 
 
 class Form:
     """The fields of a form. A field that was not sent reads as an empty text.
+
+    Args:
+        pairs: Names and values, in the order of the form.
 
     >>> form = Form([("name", " buttons "), ("scopes", "assign"), ("scopes", "report")])
     >>> form.text("name"), form.text("nothing"), form.all("scopes")
@@ -24,15 +27,15 @@ class Form:
         self._pairs = list(pairs)
 
     def text(self, name: str) -> str:
-        """The first value of a field, without the spaces around it."""
+        """Return the first value of a field, without the spaces around it."""
         return next((value.strip() for key, value in self._pairs if key == name), "")
 
     def all(self, name: str) -> list[str]:
-        """Every value of a field, such as of ticked boxes."""
+        """Return every value of a field, such as of ticked boxes."""
         return [value for key, value in self._pairs if key == name]
 
     def values(self) -> dict[str, str]:
-        """Each field's first value, to be shown again."""
+        """Return each field's first value, to be shown again."""
         return {name: self.text(name) for name, _ in self._pairs}
 
     def __bool__(self) -> bool:
@@ -41,7 +44,17 @@ class Form:
 
 @dataclass(frozen=True)
 class Visit:
-    """A request with everything that a page needs. Pages are plain functions of it that run in a worker thread."""
+    """A request with everything that a page needs. Pages are plain functions of it that run in a worker thread.
+
+    Args:
+        control: The control plane.
+        request: The request.
+        now: The time.
+        secure: True if cookies are sent over TLS only.
+        key: The key that is signed in, if any.
+        token: The token of forms on the page.
+        form: The form that was posted.
+    """
 
     control: Control
     request: Request
@@ -53,27 +66,27 @@ class Visit:
 
     @property
     def path(self) -> str:
-        """Where we are."""
+        """The path of the request."""
         return self.request.url.path
 
     @property
     def query(self) -> Mapping[str, str]:
-        """What stands behind the question mark."""
+        """The query of the request."""
         return self.request.query_params
 
     @property
     def is_refresh(self) -> bool:
-        """Whether htmx asks for a part of the page, and not a person for the whole."""
+        """True if htmx asks for a part of the page."""
         return self.request.headers.get("hx-request") == "true"
 
     @property
     def may_change(self) -> bool:
-        """Whether the key has the scope `admin`."""
+        """True if the key has the scope `admin`."""
         return self.key is not None and "admin" in self.key.scopes
 
     @property
     def sees_all(self) -> bool:
-        """Whether the key is for every experiment, and so for budgets and keys too."""
+        """True if the key is for every experiment, and so for budgets and keys too."""
         return self.key is not None and self.key.experiment is None
 
     @property
@@ -86,10 +99,5 @@ class Visit:
 
 
 def may_read(key: KeyView) -> bool:
-    """Whether a key opens the dashboard at all. Who may change things may also look at them."""
+    """Return True if a key opens the dashboard: whoever may change things may also look at them."""
     return "analyse" in key.scopes or "admin" in key.scopes
-
-
-def is_good(key: KeyView | None, now: float) -> bool:
-    """Whether a key is still one: not revoked, and not expired."""
-    return key is not None and key.revoked_at is None and (key.expires_at is None or now < key.expires_at)

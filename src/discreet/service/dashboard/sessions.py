@@ -1,8 +1,8 @@
-"""Who is signed in, kept in a signed cookie, and tokens that tie a form to the browser it was shown in.
+"""Sessions in signed cookies, and tokens that tie a form to the browser it was shown in.
 
-A session holds a key's id and when it ends, never the key. Its signature says that this service wrote it; whether the
-key is still good is asked anew at every request. A form's token is derived from the cookie, so a page of another
-site, which cannot read the cookie, cannot make one.
+A session holds a key's id and when it ends, never the key. Its signature says that this service wrote it; the key
+itself is looked up at every request. A form's token is derived from the cookie, so a page of another site, which cannot
+read the cookie, cannot make one.
 """
 
 from __future__ import annotations
@@ -20,25 +20,40 @@ VISIT_COOKIE = "discreet-visit"
 
 
 class Session(msgspec.Struct, frozen=True):
-    """A signed-in key, and until when."""
+    """A signed-in key.
+
+    Args:
+        key: The key's id.
+        until: When the session ends.
+    """
 
     key: str
     until: float
 
 
 def cookie_name(secure: bool) -> str:
-    """The session cookie's name. With TLS its prefix makes browsers refuse one that a sibling domain has set."""
+    """Return the session cookie's name. With TLS its prefix makes browsers refuse one that a sibling domain has set."""
     return "__Host-discreet-session" if secure else "discreet-session"
 
 
 def seal(secret: bytes, session: Session) -> str:
-    """The cookie's value: the session, and a signature."""
+    """Return the cookie's value: the session, and a signature.
+
+    Args:
+        secret: The key of signatures.
+        session: The session.
+    """
     body = _text(msgspec.json.encode(session))
     return f"{body}.{_text(_sign(secret, 'session', body))}"
 
 
 def unseal(secret: bytes, cookie: str | None, now: float) -> Session | None:
-    """The session in a cookie, unless it is missing, forged, damaged or over.
+    """Return the session in a cookie, unless it is missing, forged, damaged or over.
+
+    Args:
+        secret: The key of signatures.
+        cookie: The cookie's value.
+        now: The time.
 
     >>> cookie = seal(b"secret", Session(key="k1", until=100.0))
     >>> unseal(b"secret", cookie, now=50.0)
@@ -57,17 +72,28 @@ def unseal(secret: bytes, cookie: str | None, now: float) -> Session | None:
 
 
 def form_token(secret: bytes, cookie: str) -> str:
-    """What a form must bring back, for the browser that holds this cookie."""
+    """Return the token of forms, for the browser that holds a cookie.
+
+    Args:
+        secret: The key of signatures.
+        cookie: The cookie's value.
+    """
     return _text(_sign(secret, "form", cookie))
 
 
 def is_form_token(secret: bytes, cookie: str | None, token: str) -> bool:
-    """Whether a form was shown to the browser that sends it."""
+    """Return True if a form was shown to the browser that sends it.
+
+    Args:
+        secret: The key of signatures.
+        cookie: The cookie's value.
+        token: The form's token.
+    """
     return bool(cookie) and hmac.compare_digest(form_token(secret, cookie or "").encode(), token.encode())
 
 
 def new_visit() -> str:
-    """A name for a browser that is not signed in, so that the sign-in form has a token too."""
+    """Return a random name for a browser that is not signed in, so that the sign-in form has a token too."""
     return secrets.token_urlsafe(24)
 
 

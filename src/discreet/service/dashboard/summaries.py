@@ -1,19 +1,31 @@
-"""What was found out, and why an arm went: sentences made of released numbers."""
+"""Sentences about an experiment: what was found out, why an arm was dropped, and when its epoch will probably close.
+
+Only public numbers go in: what was released, when the epoch opened, the numbers of slots that are dealt and planned,
+and the window. Rewards and their arrival have no part in it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.service.dashboard.formatting import apart, figure, listed, plural
+from discreet.service.dashboard.formatting import apart, figure, listed, plural, span, whole
 from discreet.service.http.messages import EpochView, ExperimentView, ReleaseView
 
 MOST_NAMED = 6
+FEWEST = 10  # a rate from fewer assignments than this would jump about
 
 
 @dataclass(frozen=True)
 class Elimination:
-    """An arm that went: when, and why."""
+    """An arm that was dropped.
+
+    Args:
+        arm: The arm's name.
+        epoch: The epoch at whose end it was dropped.
+        at: When that was.
+        words: Why it was dropped.
+    """
 
     arm: str
     epoch: int
@@ -22,7 +34,7 @@ class Elimination:
 
 
 def eliminations(epochs: Sequence[EpochView]) -> list[Elimination]:
-    """Every arm that went, first to last."""
+    """Return every arm that was dropped, first to last."""
     return [
         Elimination(arm, epoch.number, epoch.closed_at, _why(arm, epoch))
         for epoch in epochs
@@ -31,7 +43,7 @@ def eliminations(epochs: Sequence[EpochView]) -> list[Elimination]:
 
 
 def leader(epoch: EpochView) -> ReleaseView | None:
-    """The arm with the highest noisy mean of an epoch."""
+    """Return the release of the arm with the highest noisy mean of an epoch."""
     return max((r for r in epoch.releases if r.arm is not None), key=lambda release: release.mean, default=None)
 
 
@@ -51,7 +63,7 @@ def _why(arm: str, epoch: EpochView) -> str:
 
 
 def headline(view: ExperimentView) -> str:
-    """Where the experiment stands, in one sentence."""
+    """Return the standing of an experiment in one sentence."""
     if view.state == "draft":
         return "A draft: nobody is assigned, and nothing has been charged to the budget."
     if view.kind == "rule":
@@ -94,3 +106,88 @@ def _surely(view: ExperimentView) -> str:
     if isinstance(beta, int | float) and 0 < beta < 1:
         return f", with probability {figure(1 - beta, 4)} or more"
     return ""
+
+
+# ---------------------------------------------------------------------- the open epoch
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The open epoch in numbers and words.
+
+    Args:
+        dealt: The number of slots that are dealt.
+        quota: The number of all slots.
+        closes_at: When it will close: expected, or known once all slots are dealt.
+        words: The same in words.
+    """
+
+    dealt: int
+    quota: int
+    closes_at: float | None
+    words: str
+
+    @property
+    def share(self) -> float:
+        """The part of the quota that is dealt, in percent."""
+        return min(100.0, 100.0 * self.dealt / self.quota) if self.quota else 100.0
+
+
+def per_second(epoch: EpochView, now: float) -> float | None:
+    """Return the number of assignments a second in an epoch so far; None if there are too few.
+
+    Args:
+        epoch: The epoch.
+        now: The time.
+    """
+    until = now if epoch.full_at is None else epoch.full_at
+    elapsed = until - epoch.opened_at
+    return epoch.dealt / elapsed if epoch.dealt >= FEWEST and elapsed > 0 else None
+
+
+def progress(view: ExperimentView, now: float) -> Progress | None:
+    """Return the progress of an experiment's open epoch, if it has one.
+
+    Args:
+        view: The experiment.
+        now: The time.
+    """
+    epoch = view.epoch
+    if epoch is None or epoch.state != "open":
+        return None
+    closes_at, words = _outlook(view, epoch, now)
+    return Progress(epoch.dealt, epoch.quota, closes_at, words)
+
+
+def _outlook(view: ExperimentView, epoch: EpochView, now: float) -> tuple[float | None, str]:
+    if not epoch.learns:
+        return None, "This epoch learns nothing: it takes no rewards and releases nothing."
+    if view.source == "totals":
+        return None, "It closes when its totals are handed in."
+    if view.state == "paused":
+        return None, "Paused: nobody is assigned and nothing closes until it goes on."
+    if epoch.full_at is not None:
+        return _waiting(epoch, epoch.full_at + view.window, now)
+    left = max(0, epoch.quota - epoch.dealt)
+    rate = per_second(epoch, now)
+    if rate is None:
+        few = "nobody has been assigned yet" if epoch.dealt == 0 else f"only {epoch.dealt} were assigned so far"
+        return None, f"When it will close cannot be said yet: {few}."
+    return now + left / rate + view.window, (
+        f"{whole(left)} more to assign at {_rate(rate)}, as in this epoch so far, and then the {span(view.window)} "
+        "that the last reward may take."
+    )
+
+
+def _waiting(epoch: EpochView, full_and_window: float, now: float) -> tuple[float | None, str]:
+    due_at = full_and_window if epoch.due_at is None else epoch.due_at
+    if due_at <= now:
+        return None, "All are assigned, and every reward had its time: it closes any moment."
+    return due_at, "All are assigned. Rewards that are still on their way have until then."
+
+
+def _rate(per_second: float) -> str:
+    for unit, seconds in (("a second", 1.0), ("a minute", 60.0), ("an hour", 3600.0)):
+        if per_second * seconds >= 10:
+            return f"{whole(per_second * seconds)} {unit}"
+    return plural(max(1, round(per_second * 86400)), "assignment") + " a day"

@@ -1,4 +1,4 @@
-"""Which arm an epoch's slots get: permuted blocks, the same in every worker, predictable for nobody outside."""
+"""The order of arms within an epoch: permuted blocks, the same in every worker, predictable for nobody outside."""
 
 from __future__ import annotations
 
@@ -10,15 +10,22 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCKS = 4096  # that are made at once: an epoch may have billions of slots, and its first one must not wait for them
+_BLOCKS = 4096  # made at once: an epoch may have billions of slots, and its first one must not wait for them
 
 
 def order(secret: bytes, epoch: int, pulls: Mapping[int, int], start: int, stop: int) -> list[int]:
-    """The arms of an epoch's slots from `start` to before `stop`.
+    """Return the arms of an epoch's slots from `start` to before `stop`.
 
-    Arms come in blocks of one slot for each, every block in an order of its own, so that traffic is balanced at every
-    moment; where one arm has more slots than another, blocks get smaller at the end. The order follows from the
+    Arms come in blocks of one slot for each, every block in an order of its own, so that assignments are balanced at
+    every moment; where one arm has more slots than another, blocks get smaller at the end. The order follows from the
     experiment's secret, so all workers agree without talking, and whoever does not know it cannot foresee an arm.
+
+    Args:
+        secret: The experiment's secret.
+        epoch: The epoch's number.
+        pulls: The number of slots of each arm.
+        start: The index of the first slot.
+        stop: The index after the last slot.
 
     >>> order(b"secret", 1, {0: 3, 2: 3}, 0, 6)
     [2, 0, 0, 2, 2, 0]
@@ -40,7 +47,7 @@ def order(secret: bytes, epoch: int, pulls: Mapping[int, int], start: int, stop:
 
 @lru_cache(maxsize=64)
 def _part(secret: bytes, name: str, arms: tuple[int, ...]) -> NDArray[np.uint8]:
-    """So many blocks of these arms."""
+    """Return `_BLOCKS` blocks of these arms."""
     seed = hmac.digest(secret, name.encode(), hashlib.sha256)
     generator = np.random.Generator(np.random.Philox(key=int.from_bytes(seed[:16], "big")))
     return generator.permuted(np.tile(np.array(arms, dtype=np.uint8), (_BLOCKS, 1)), axis=1).ravel()

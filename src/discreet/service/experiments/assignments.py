@@ -1,51 +1,36 @@
-"""The hot path: who gets which arm, and what they report; many requests in a transaction of the caller's."""
+"""Assigning units to arms and counting their rewards: many requests in one transaction."""
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
-
-from sqlalchemy import Connection, Row
-from sqlalchemy import insert as insert_into
+from typing import Any
 
 from discreet.service.experiments.allocation import order
-from discreet.service.experiments.course import resume
 from discreet.service.experiments.descriptions import Description
 from discreet.service.experiments.pseudonyms import pseudonym, share
+from discreet.service.experiments.standing import standing
 from discreet.service.http import tokens
-from discreet.service.http.errors import conflict
+from discreet.service.http.errors import ServiceProblem, conflict
 from discreet.service.http.messages import Assignment, Status
-from discreet.service.storage import schema
-from discreet.service.storage.database import Store
-
-_STATE = "SELECT state, {now} FROM experiment WHERE id = :experiment"
-_COURSE = "SELECT course FROM experiment WHERE id = :experiment"
-_EPOCH = "SELECT number, mark, plan, quota, dealt FROM epoch WHERE experiment = :experiment AND state = 'open'"
-# A unit's pseudonym is of one experiment. With + 0 there is no index but the one of units: PostgreSQL, which knows
-# little of a young table, may read all of another one instead.
-_KNOWN = """SELECT unit, slot, arm, deadline FROM assignment
-    WHERE {units} AND experiment + 0 = :experiment AND epoch + 0 = :epoch"""
-_PARTICIPANTS = "SELECT unit FROM participant WHERE {units} AND experiment + 0 = :experiment"
-_IS_OPEN = """SELECT 1 FROM epoch
-    WHERE experiment = :experiment AND number = :epoch AND mark = :mark AND state = 'open'"""
-# 1 for the first time, and then 2 and 3 in turn: where nothing changed, SQLite would not wait for the disk.
-_TELL = """UPDATE assignment SET told = CASE told WHEN 0 THEN 1 WHEN 2 THEN 3 ELSE 2 END
-    WHERE experiment = :experiment AND epoch = :epoch AND {slots} AND deadline >= {now}
-    RETURNING slot, arm, unit, told"""
-_UNTELL = "UPDATE assignment SET told = 0 WHERE experiment = :experiment AND epoch = :epoch AND {slots}"
-_COUNT = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
-    VALUES (:experiment, :epoch, :shard, :arm, :told, :total)
-    ON CONFLICT (experiment, epoch, shard, arm)
-    DO UPDATE SET told = counter.told + excluded.told, total = counter.total + excluded.total"""
+from discreet.service.storage import assignments, epochs
+from discreet.service.storage import experiments as rows
+from discreet.service.storage.database import Database, Slot, Transaction
+from discreet.service.storage.group_commit import TOGETHER, GroupCommit
 
 
 @dataclass(frozen=True)
 class Started:
-    """What does not change about an experiment once it has started."""
+    """The part of an experiment that does not change once it has started.
+
+    Args:
+        id: Its number in the database.
+        uid: Its public id.
+        secret: The key of its pseudonyms, tokens and orders of arms.
+        description: Its description.
+    """
 
     id: int
     uid: str
@@ -55,7 +40,12 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Somebody wants to know what these units get; None is a unit without a name."""
+    """A request for assignments.
+
+    Args:
+        experiment: The experiment.
+        units: The names of units; None for a unit without a name.
+    """
 
     experiment: Started
     units: Sequence[str | None]
@@ -63,150 +53,195 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """A reward, in grid units, of an assignment whose token was checked."""
+    """A report of a reward.
+
+    Args:
+        experiment: The experiment.
+        place: What the assignment's token says, which was checked.
+        reward: The reward in grid steps.
+    """
 
     experiment: Started
     place: tokens.Place
     reward: int
 
 
+Work = Ask | Sequence[Tell]
+
+
+class Writer(GroupCommit[Work]):
+    """Assigns units and counts rewards, many requests in one transaction.
+
+    Args:
+        database: The database.
+        together: The largest number of requests in one transaction.
+    """
+
+    def __init__(self, database: Database, together: int = TOGETHER) -> None:
+        self.shard = database.new_shard()
+        super().__init__(database, self._answer_all, together)
+
+    def _answer_all(self, transaction: Transaction, works: list[Work]) -> list[Any]:
+        """Do all reports first, so that asking cannot delay them; then all asks, one experiment after the other."""
+        answers: list[Any] = [None] * len(works)
+        told = [(index, work) for index, work in enumerate(works) if not isinstance(work, Ask)]
+        statuses = iter(tell(transaction, self.shard, [one for _, rewards in told for one in rewards]))
+        for index, rewards in told:
+            answers[index] = list(islice(statuses, len(rewards)))
+        asked: dict[int, list[tuple[int, Ask]]] = {}
+        for index, work in enumerate(works):
+            if isinstance(work, Ask):
+                asked.setdefault(work.experiment.id, []).append((index, work))
+        for _, asks in sorted(asked.items()):
+            _assign_together(transaction, asks, answers)
+        return answers
+
+
+def _assign_together(transaction: Transaction, asks: list[tuple[int, Ask]], answers: list[Any]) -> None:
+    """Answer the asks about one experiment as if they were one."""
+    together = Ask(asks[0][1].experiment, [unit for _, ask in asks for unit in ask.units])
+    try:
+        given = iter(assign(transaction, together))
+    except ServiceProblem as problem:
+        for index, _ in asks:
+            answers[index] = problem
+        return
+    for index, ask in asks:
+        answers[index] = list(islice(given, len(ask.units)))
+
+
 # ---------------------------------------------------------------------- assign
 
 
-def assign(store: Store, connection: Connection, ask: Ask) -> list[Assignment]:
-    """What each unit gets: what it has already in this epoch, or the next slot, or an arm that nothing depends on."""
-    mine = {"experiment": ask.experiment.id}
-    query = _EPOCH + store.for_update
-    epochs = store.run(connection, query, mine)
-    if not epochs and not store.sqlite:  # it may have waited for a close, whose new epoch a new statement sees
-        epochs = store.run(connection, query, mine)
-    clock, given = store.clock()
-    ((state, now),) = store.run(connection, _STATE.format(now=clock), {**mine, **given})
+def assign(transaction: Transaction, ask: Ask) -> list[Assignment]:
+    """Assign units: to what each has already in this epoch, to the next slot, or to an arm that nothing depends on.
+
+    Args:
+        transaction: The transaction.
+        ask: The request.
+
+    Returns:
+        One assignment for each unit, in the order of the request.
+
+    Raises:
+        ServiceProblem: The experiment is not started, or archived.
+    """
+    state, now, epoch = epochs.state_and_dealing(transaction, ask.experiment.id)
     if state in {"draft", "archived"}:
         raise conflict(f"the experiment is {'not started' if state == 'draft' else 'archived'}")
-    if not epochs or state != "running":
-        return _serve(store, connection, ask)
-    return _deal(store, connection, ask, epochs[0], now)
+    if epoch is None or state != "running":
+        return _serve(transaction, ask)
+    return _deal(transaction, ask, epoch, now)
 
 
-def _deal(
-    store: Store, connection: Connection, ask: Ask, epoch: Row[tuple[int, int, str, int, int]], now: float
-) -> list[Assignment]:
+def _deal(transaction: Transaction, ask: Ask, epoch: epochs.Dealing, now: float) -> list[Assignment]:
     experiment, description = ask.experiment, ask.experiment.description
     names = [secrets.token_urlsafe(16) if unit is None else pseudonym(experiment.secret, unit) for unit in ask.units]
-    mine = {"experiment": experiment.id, "epoch": epoch.number}
-    known = _KNOWN.format(units=store.among("unit"))
-    listed = {**mine, "listed": store.listed(names)}
-    slots = {name: (slot, arm, end) for name, slot, arm, end in store.run(connection, known, listed)}
-    fresh = dict.fromkeys(name for name in names if name not in slots)
-    if description.once and fresh:
-        query = _PARTICIPANTS.format(units=store.among("unit"))
-        listed = {"experiment": experiment.id, "listed": store.listed(list(fresh))}
-        for (name,) in store.run(connection, query, listed):
+    known = assignments.assigned(transaction, experiment.id, epoch.number, names)
+    fresh = dict.fromkeys(name for name in names if name not in known)
+    if description.once and epoch.learns and fresh:
+        for name in assignments.participants(transaction, experiment.id, list(fresh)):
             del fresh[name]
     dealt = list(islice(fresh, epoch.quota - epoch.dealt))
-    plan = {int(arm): count for arm, count in json.loads(epoch.plan).items()}
     if dealt:
-        deadline = now + description.request.window
-        arms = order(experiment.secret, epoch.number, plan, epoch.dealt, epoch.dealt + len(dealt))
-        dealing = enumerate(zip(dealt, arms, strict=True), epoch.dealt)
-        rows = [(slot, name, arm) for slot, (name, arm) in dealing]
-        if description.once:
-            connection.execute(
-                insert_into(schema.participant), [{"experiment": experiment.id, "unit": name} for name in dealt]
-            )
-        full = epoch.dealt + len(dealt) == epoch.quota
-        ripe_at, full_at = (deadline, now) if full else (None, None)
-        now_dealt = {"dealt": epoch.dealt + len(dealt), "full_at": full_at, "ripe_at": ripe_at, "deadline": deadline}
-        store.deal(connection, {**mine, **now_dealt}, rows)
-        slots.update({name: (slot, arm, deadline) for slot, name, arm in rows})
-    spare = sorted(plan)
+        known.update(_deal_slots(transaction, experiment, epoch, dealt, now))
+    spare = sorted(epoch.plan)
     answers = []
     for unit, name in zip(ask.units, names, strict=True):
-        if name in slots:
-            slot, arm, end = slots[name]
-            witness = tokens.witness(experiment.secret, epoch.mark, slot, name)
-            place = tokens.Place(experiment.id, epoch.number, epoch.mark, slot, witness)
+        if name in known and epoch.learns:
+            slot, arm, deadline = known[name]
+            unit_tag = tokens.unit_tag(experiment.secret, epoch.generation, slot, name)
+            place = tokens.Place(experiment.id, epoch.number, epoch.generation, slot, unit_tag)
             token = tokens.seal(experiment.secret, place)
-            answers.append(Assignment(unit, description.arms[arm], token, epoch.number, True, end))
+            answers.append(Assignment(unit, description.arms[arm], token, epoch.number, True, deadline))
         else:
-            arm = spare[share(experiment.secret, epoch.number, name) % len(spare)]
+            spare_arm = spare[share(experiment.secret, epoch.number, name) % len(spare)]
+            arm = known[name].arm if name in known else spare_arm
             answers.append(Assignment(unit, description.arms[arm], None, epoch.number, False, None))
     return answers
 
 
-def _serve(store: Store, connection: Connection, ask: Ask) -> list[Assignment]:
-    """Arms for units while nothing is learned: paused, stopped, or nothing left to find out."""
+def _deal_slots(
+    transaction: Transaction, experiment: Started, epoch: epochs.Dealing, units: list[str], now: float
+) -> dict[str, assignments.Assigned]:
+    """Deal the next slots of an epoch to units that have none."""
+    first, dealt = epoch.dealt, epoch.dealt + len(units)
+    deadline = now + experiment.description.request.window if epoch.learns else now
+    arms = order(experiment.secret, epoch.number, epoch.plan, first, dealt)
+    slots = [Slot(first + index, unit, arm) for index, (unit, arm) in enumerate(zip(units, arms, strict=True))]
+    if experiment.description.once and epoch.learns:
+        assignments.add_participants(transaction, experiment.id, units)
+    full_at, due_at = (now, deadline) if dealt == epoch.quota else (None, None)
+    progress: dict[str, Any] = {"dealt": dealt, "deadline": deadline, "full_at": full_at, "due_at": due_at}
+    assignments.deal(transaction, experiment.id, epoch.number, slots, **progress)
+    return {slot.unit: assignments.Assigned(slot.slot, slot.arm, deadline) for slot in slots}
+
+
+def _serve(transaction: Transaction, ask: Ask) -> list[Assignment]:
+    """Assign arms while nothing is learned: paused, stopped, or nothing left to find out."""
     experiment, arms = ask.experiment, ask.experiment.description.arms
-    ((course,),) = store.run(connection, _COURSE, {"experiment": experiment.id})
-    served = _served(experiment.description.kind, course)
+    row = rows.get(transaction, experiment.id)
+    assert row is not None
+    served = standing(transaction, row).served
     answers = []
     for unit in ask.units:
-        number = secrets.randbelow(len(served)) if unit is None else share(experiment.secret, 0, unit) % len(served)
-        answers.append(Assignment(unit, arms[served[number]], None, None, False, None))
+        index = secrets.randbelow(len(served)) if unit is None else share(experiment.secret, 0, unit) % len(served)
+        answers.append(Assignment(unit, arms[served[index]], None, None, False, None))
     return answers
-
-
-@lru_cache(maxsize=256)
-def _served(kind: str, state: str) -> list[int]:
-    """The arms that are left, or the best of them once nothing is left to find out."""
-    course = resume(kind, json.loads(state))
-    plan = course.plan()
-    if plan is not None:
-        return sorted(plan.by_arm)
-    return sorted(course.viable) if course.best is None else [course.best]
 
 
 # ---------------------------------------------------------------------- report
 
 
-def tell(store: Store, connection: Connection, shard: str, told: Sequence[Tell]) -> list[Status]:
-    """Count each reward once, while its epoch is open and its window has not passed: "accepted", and else "late".
+def tell(transaction: Transaction, shard: str, told: Sequence[Tell]) -> list[Status]:
+    """Count each reward once, while its epoch is open and its window has not passed.
 
-    What is said of it depends on the assignment and on the time alone. Whoever may assign and report can ask for any
-    unit's assignment: a word that told a first reward from a second one would tell them who has answered. A second one
-    is written down as a first one is, too, and so takes as long.
+    A repeated reward gets the same receipt as a first one; otherwise a client that may assign and report could learn
+    who has answered. It is written as a first one is, too, so that it takes as long.
+
+    Args:
+        transaction: The transaction.
+        shard: The writer's own part of the sums.
+        told: The reports.
+
+    Returns:
+        "accepted" or "late" for each report, by its assignment and the time alone.
     """
     statuses: list[Status] = ["late"] * len(told)
     groups: dict[tuple[int, int, int], list[int]] = {}
-    for place, one in enumerate(told):
-        groups.setdefault(one.place[:3], []).append(place)
-    for group, places in sorted(groups.items()):  # in one order everywhere, so that writers cannot block each other
-        found = _tell_epoch(store, connection, shard, group, [told[place] for place in places])
-        for place, status in zip(places, found, strict=True):
-            statuses[place] = status
+    for index, one in enumerate(told):
+        groups.setdefault(one.place[:3], []).append(index)
+    for group, indexes in sorted(groups.items()):  # in one order everywhere, so that writers cannot block each other
+        found = _tell_epoch(transaction, shard, group, [told[index] for index in indexes])
+        for index, status in zip(indexes, found, strict=True):
+            statuses[index] = status
     return statuses
 
 
 def _tell_epoch(
-    store: Store, connection: Connection, shard: str, place: tuple[int, int, int], told: list[Tell]
-) -> list[Status]:
-    experiment, epoch, mark = place
-    store.lock(connection, experiment, shared=True)
-    mine = {"experiment": experiment, "epoch": epoch}
-    if not store.run(connection, _IS_OPEN, {**mine, "mark": mark}):
+    transaction: Transaction, shard: str, place: tuple[int, int, int], told: list[Tell]
+) -> Sequence[Status]:
+    experiment, epoch, generation = place
+    transaction.lock(experiment, shared=True)
+    if not epochs.is_open(transaction, experiment, epoch, generation):
         return ["late"] * len(told)
-    secret, among = told[0].experiment.secret, store.among("slot")
+    secret = told[0].experiment.secret
     rewards: dict[tuple[int, bytes], int] = {}
     for one in told:
         rewards.setdefault(one.place[3:], one.reward)
-    slots = store.listed(list({slot for slot, _ in rewards}))
-    clock, given = store.clock()
     accepted, wronged = set(), []
-    sums: dict[int, tuple[int, int]] = {}
-    for slot, arm, unit, times in store.run(
-        connection, _TELL.format(slots=among, now=clock), {**mine, **given, "listed": slots}
-    ):
-        owner, first = (slot, tokens.witness(secret, mark, slot, unit)), times == 1
+    totals: dict[int, tuple[int, int]] = {}
+    slots = list({slot for slot, _ in rewards})
+    for slot, arm, unit, first in assignments.report(transaction, experiment, epoch, slots):
+        owner = slot, tokens.unit_tag(secret, generation, slot, unit)
         if owner in rewards:
-            count, total = sums.get(arm, (0, 0))
-            sums[arm] = count + first, total + first * rewards[owner]
+            count, total = totals.get(arm, (0, 0))
+            totals[arm] = count + first, total + first * rewards[owner]
             accepted.add(owner)
         elif first:
             wronged.append(slot)
-    if sums:
-        rows = [{**mine, "shard": shard, "arm": arm, "told": n, "total": s} for arm, (n, s) in sorted(sums.items())]
-        store.run(connection, _COUNT, rows)
-    if wronged:  # a slot that was another unit's before a restore: the one who has it now has said nothing
-        store.run(connection, _UNTELL.format(slots=among), {**mine, "listed": store.listed(wronged)})
+    if totals:
+        assignments.add_totals(transaction, experiment, epoch, shard, totals)
+    if wronged:  # slots that were other units' before a restore: those who have them now have reported nothing
+        assignments.retract(transaction, experiment, epoch, wronged)
     return ["accepted" if one.place[3:] in accepted else "late" for one in told]

@@ -1,7 +1,7 @@
-"""What a population may lose: a ledger that only grows, chained by digests, and refused beyond its budget.
+"""Budgets of populations: a ledger that only grows, chained by digests; what exceeds the budget is refused.
 
 An experiment reserves its epsilon when it starts. Its releases are written down inside that reservation, and what it
-has not used when it ends goes back. Pure epsilons add up, also when they are chosen by what was released before, so a
+has not used when it ends is refunded. Pure epsilons add up, also when they are chosen by what was released before, so a
 person who is in all experiments of a population loses at most its budget, if these protect persons; a reward does if
 they protect events.
 """
@@ -10,139 +10,181 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any
+from typing import NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, update
-
-from discreet.service.experiments.epsilon import as_stored, as_text
+from discreet.service.experiments.epsilon import as_text
 from discreet.service.http.errors import not_found, over_budget
-from discreet.service.http.messages import LedgerEntry, PopulationView
-from discreet.service.storage import schema
-from discreet.service.storage.database import Store
+from discreet.service.http.messages import LedgerEntry, LedgerKind, PopulationView
+from discreet.service.storage import populations
+from discreet.service.storage.database import Transaction
+from discreet.service.storage.schema import exact
 
 DEFAULT_POPULATION, DEFAULT_BUDGET = "everybody", Fraction(10)
-_SIGNS = {"reserve": 1, "burn": 1, "refund": -1, "release": 0, "budget": 0}
-"""What a line does to the sum that is reserved. A release happens inside its experiment's reservation."""
+SIGNS: dict[LedgerKind, int] = {"reserve": 1, "forfeit": 1, "refund": -1, "release": 0, "budget": 0}
+"""The sign of each kind of line in the sum that is reserved. A release is inside its experiment's reservation."""
 
 
-def create(connection: Connection, name: str, budget: Fraction, now: float) -> None:
-    """A new population."""
-    row = {"name": name, "budget": as_stored(budget), "created_at": now}
-    connection.execute(insert(schema.population).values(row))
-    write(connection, name, "budget", budget, now)
+class State(NamedTuple):
+    """The state of a population's budget.
 
+    Attributes:
+        name: The population's name.
+        budget: Its budget.
+        reserved: What is reserved of it.
+    """
 
-def reserve(store: Store, connection: Connection, name: str, *, experiment: str, wanted: Fraction, now: float) -> None:
-    """Set an experiment's epsilon aside, or refuse."""
-    state = hold(store, connection, name)
-    if state.reserved + wanted > state.budget:
-        left = as_text(state.budget - state.reserved)
-        raise over_budget(f"population {name!r} has {left} of {as_text(state.budget)} left, not {as_text(wanted)}")
-    write(connection, name, "reserve", wanted, now, experiment=experiment)
-
-
-def burn(
-    store: Store, connection: Connection, name: str, *, experiment: str, epoch: int, extra: Fraction, now: float
-) -> bool:
-    """Write down an epoch that may have been released and is lost; False if the budget cannot take what it adds."""
-    state = hold(store, connection, name)
-    write(connection, name, "burn", extra, now, experiment=experiment, epoch=epoch)
-    return state.reserved + extra <= state.budget
-
-
-class State:
-    """What a population has reserved of its budget."""
-
-    def __init__(self, name: str, budget: Fraction, reserved: Fraction) -> None:
-        self.name, self.budget, self.reserved = name, budget, reserved
+    name: str
+    budget: Fraction
+    reserved: Fraction
 
     def view(self) -> PopulationView:
-        """For people."""
-        return PopulationView(
-            self.name,
-            as_text(self.budget),
-            as_text(self.reserved),
-            as_text(max(Fraction(0), self.budget - self.reserved)),
-        )
+        """Return the state as clients see it."""
+        left = max(Fraction(0), self.budget - self.reserved)
+        return PopulationView(self.name, as_text(self.budget), as_text(self.reserved), as_text(left))
 
 
-def hold(store: Store, connection: Connection, name: str) -> State:
-    """A population's state, which nobody else can change before this transaction ends."""
-    query = select(schema.population.c.budget).where(schema.population.c.name == name)
-    row = connection.execute(query if store.sqlite else query.with_for_update()).first()
-    if row is None:
+def state(transaction: Transaction, name: str, *, hold: bool = False) -> State:
+    """Return the state of a population's budget.
+
+    Args:
+        transaction: The transaction.
+        name: The population's name.
+        hold: True to keep others from changing it before the transaction ends.
+
+    Raises:
+        ServiceProblem: There is no such population.
+    """
+    budget = populations.budget(transaction, name, hold=hold)
+    if budget is None:
         raise not_found(f"population {name!r}")
-    return State(name, Fraction(row.budget), reserved(connection, name))
+    reserved = sum(
+        (SIGNS[kind] * epsilon for kind, epsilon in populations.amounts(transaction, name)),  # type: ignore[index]
+        Fraction(0),
+    )
+    return State(name, budget, reserved)
 
 
-def reserved(connection: Connection, name: str) -> Fraction:
-    """The sum of what is set aside."""
-    query = select(schema.ledger.c.kind, schema.ledger.c.epsilon).where(schema.ledger.c.population == name)
-    return sum((_SIGNS[row.kind] * Fraction(row.epsilon) for row in connection.execute(query)), Fraction(0))
+def create(transaction: Transaction, name: str, budget: Fraction, now: float) -> None:
+    """Add a population.
+
+    Args:
+        transaction: The transaction.
+        name: Its name.
+        budget: Its budget.
+        now: The time.
+
+    Raises:
+        DuplicateError: There is a population of this name.
+    """
+    populations.create(transaction, name, budget, now)
+    write(transaction, name, "budget", budget, now)
+
+
+def set_budget(transaction: Transaction, name: str, budget: Fraction, now: float) -> None:
+    """Change a population's budget.
+
+    Args:
+        transaction: The transaction.
+        name: The population's name.
+        budget: The new budget.
+        now: The time.
+
+    Raises:
+        ServiceProblem: There is no such population, or more than the new budget is reserved.
+    """
+    present = state(transaction, name, hold=True)
+    if budget < present.reserved:
+        raise over_budget(f"population {name!r} has {as_text(present.reserved)} set aside; its budget cannot be less")
+    populations.set_budget(transaction, name, budget)
+    write(transaction, name, "budget", budget, now)
+
+
+def reserve(transaction: Transaction, name: str, *, experiment: str, wanted: Fraction, now: float) -> None:
+    """Reserve an experiment's epsilon.
+
+    Args:
+        transaction: The transaction.
+        name: The population's name.
+        experiment: The experiment's public id.
+        wanted: Its epsilon.
+        now: The time.
+
+    Raises:
+        ServiceProblem: The budget has not so much left.
+    """
+    present = state(transaction, name, hold=True)
+    if present.reserved + wanted > present.budget:
+        left = as_text(present.budget - present.reserved)
+        raise over_budget(f"population {name!r} has {left} of {as_text(present.budget)} left, not {as_text(wanted)}")
+    write(transaction, name, "reserve", wanted, now, experiment=experiment)
+
+
+def forfeit(transaction: Transaction, name: str, *, experiment: str, epoch: int, extra: Fraction, now: float) -> bool:
+    """Charge an epoch that may have been released and is lost.
+
+    Args:
+        transaction: The transaction.
+        name: The population's name.
+        experiment: The experiment's public id.
+        epoch: The epoch's number.
+        extra: What it adds to the experiment's promise.
+        now: The time.
+
+    Returns:
+        False if the budget is exceeded by it.
+    """
+    present = state(transaction, name, hold=True)
+    write(transaction, name, "forfeit", extra, now, experiment=experiment, epoch=epoch)
+    return present.reserved + extra <= present.budget
 
 
 def write(
-    connection: Connection,
+    transaction: Transaction,
     population: str,
-    kind: str,
+    kind: LedgerKind,
     epsilon: Fraction,
     now: float,
     *,
     experiment: str | None = None,
     epoch: int | None = None,
 ) -> None:
-    """Add a line. The caller holds the population."""
-    table = schema.ledger
-    last = connection.execute(
-        select(table.c.number, table.c.digest)
-        .where(table.c.population == population)
-        .order_by(table.c.number.desc())
-        .limit(1)
-    ).first()
-    number, before = (last.number + 1, last.digest) if last else (1, "")
-    row: dict[str, Any] = {
-        "population": population,
-        "number": number,
-        "experiment": experiment,
-        "epoch": epoch,
-        "kind": kind,
-        "epsilon": as_stored(epsilon),
-        "at": now,
-    }
-    connection.execute(insert(table).values(**row, digest=_digest(before, row)))
+    """Add a line to a ledger, whose population the caller holds.
+
+    Args:
+        transaction: The transaction.
+        population: The population's name.
+        kind: What happened.
+        epsilon: How much of epsilon it is about.
+        now: The time.
+        experiment: The public id of the experiment that it is about.
+        epoch: The number of the epoch that it is about.
+    """
+    last = populations.last_line(transaction, population)
+    number, before = (1, "") if last is None else (last.number + 1, last.digest)
+    line = populations.Line(population, number, experiment, epoch, kind, epsilon, now, "")
+    populations.add_line(transaction, replace(line, digest=_digest(before, line)))
 
 
-def lines(connection: Connection, population: str) -> tuple[list[LedgerEntry], bool]:
-    """All lines, and whether their chain holds."""
-    query = select(schema.ledger).where(schema.ledger.c.population == population).order_by(schema.ledger.c.number)
-    entries, before, intact = [], "", True
-    for place, row in enumerate(connection.execute(query).mappings(), 1):
-        content = {key: row[key] for key in row if key != "digest"}
-        intact = intact and row["number"] == place and row["digest"] == _digest(before, content)
-        before = row["digest"]
-        amount = as_text(Fraction(row["epsilon"]))
-        entries.append(LedgerEntry(**{**content, "epsilon": amount, "digest": row["digest"]}))
-    return entries, intact
+def entries(transaction: Transaction, population: str) -> tuple[list[LedgerEntry], bool]:
+    """Return all lines of a ledger, and True if the chain of their digests holds.
+
+    Args:
+        transaction: The transaction.
+        population: The population's name.
+    """
+    found, before, intact = [], "", True
+    for number, line in enumerate(populations.lines(transaction, population), 1):
+        intact = intact and line.number == number and line.digest == _digest(before, line)
+        before = line.digest
+        content = {**asdict(line), "epsilon": as_text(line.epsilon)}
+        found.append(LedgerEntry(**content))
+    return found, intact
 
 
-def set_budget(store: Store, connection: Connection, name: str, budget: Fraction, now: float) -> None:
-    """Change a budget; never to less than is set aside."""
-    state = hold(store, connection, name)
-    if budget < state.reserved:
-        raise over_budget(f"population {name!r} has {as_text(state.reserved)} set aside; its budget cannot be less")
-    connection.execute(
-        update(schema.population).where(schema.population.c.name == name).values(budget=as_stored(budget))
-    )
-    write(connection, name, "budget", budget, now)
-
-
-def exists(connection: Connection, name: str) -> bool:
-    """Whether there is such a population."""
-    query = select(func.count()).select_from(schema.population).where(schema.population.c.name == name)
-    return bool(connection.execute(query).scalar_one())
-
-
-def _digest(before: str, row: dict[str, Any]) -> str:
-    """What chains a line to the one before."""
-    return hashlib.sha256(f"{before}{json.dumps(row, sort_keys=True)}".encode()).hexdigest()
+def _digest(before: str, line: populations.Line) -> str:
+    """Return the digest that chains a line to the one before."""
+    content = {**asdict(line), "epsilon": exact(line.epsilon)}
+    del content["digest"]
+    return hashlib.sha256(f"{before}{json.dumps(content, sort_keys=True)}".encode()).hexdigest()

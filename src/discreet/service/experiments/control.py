@@ -1,6 +1,7 @@
-"""The control plane: everything that people do, as against the traffic of what they try.
+"""The control plane: all that people do with experiments, populations and keys, as against assigning and reporting.
 
-Synchronous and safe for threads. Every method is one transaction, and refuses with a `ServiceProblem`.
+Synchronous and safe for threads. Every method is one transaction, and refuses with a `ServiceProblem`. None returns a
+reward, a count of rewards or an exact sum.
 """
 
 from __future__ import annotations
@@ -9,17 +10,14 @@ import json
 import secrets
 import threading
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, delete, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
-from discreet.service.experiments import budget, closing, keys, planning, views
-from discreet.service.experiments import descriptions as experiments
+from discreet.service.experiments import budget, closing, descriptions, keys, planning, standing, views
 from discreet.service.experiments.assignments import Started
-from discreet.service.experiments.epsilon import amount, as_stored
+from discreet.service.experiments.descriptions import Description, described, find
+from discreet.service.experiments.epsilon import amount
 from discreet.service.http.errors import conflict, invalid, not_found
 from discreet.service.http.messages import (
     AlgorithmView,
@@ -32,362 +30,338 @@ from discreet.service.http.messages import (
     NewExperiment,
     NewKey,
     NewPopulation,
+    PlannerRequest,
     PlanView,
     PopulationView,
-    PrivacyUnit,
     ReleaseView,
 )
-from discreet.service.storage import queries as records
-from discreet.service.storage import schema
-from discreet.service.storage.database import Store
+from discreet.service.storage import experiments, populations, settings
+from discreet.service.storage.database import Database, DuplicateError, Transaction
+from discreet.service.storage.experiments import Experiment
 from discreet.service.storage.migrations import migrate
 
-TABLE = schema.experiment
 _SECRET = "session secret"
 
 
 class Control:
-    """Experiments, populations and keys of one database."""
+    """Experiments, populations and keys of one database.
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    Args:
+        database: The database.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
         self._started: dict[str | int, Started] = {}
         self._lock = threading.Lock()
 
     def set_up(self) -> str | None:
-        """Bring the database to its newest form. Where it was empty, gives the first key, with the scope admin."""
-        migrate(self.store)
+        """Bring the database to its newest form.
 
-        def work(connection: Connection) -> str | None:
-            self.store.lock(connection, 0)
-            if connection.execute(select(schema.setting)).first() is not None:
+        Returns:
+            The first key, with the scope admin, if the database was empty.
+        """
+        migrate(self.database)
+
+        def work(transaction: Transaction) -> str | None:
+            transaction.lock(0)
+            if settings.read(transaction, _SECRET) is not None:
                 return None
-            now = self.store.now(connection)
-            connection.execute(insert(schema.setting).values(name=_SECRET, value=secrets.token_hex(32)))
-            budget.create(connection, budget.DEFAULT_POPULATION, budget.DEFAULT_BUDGET, now)
-            return keys.make(connection, NewKey("first key", ["admin"]), now).key
+            now = transaction.now()
+            settings.write(transaction, _SECRET, secrets.token_hex(32))
+            budget.create(transaction, budget.DEFAULT_POPULATION, budget.DEFAULT_BUDGET, now)
+            return keys.make(transaction, NewKey("first key", ["admin"]), now).key
 
-        made: str | None = self.store.write(work)
-        return made
+        return self.database.write(work)
 
     @property
     def session_secret(self) -> bytes:
-        """What sessions are signed with, in all workers."""
-        with self.store.reading() as connection:
-            query = select(schema.setting.c.value).where(schema.setting.c.name == _SECRET)
-            return bytes.fromhex(connection.execute(query).scalar_one())
+        """The key that sessions are signed with, in all workers."""
+        with self.database.reading() as transaction:
+            return bytes.fromhex(settings.read(transaction, _SECRET) or "")
 
     def now(self) -> float:
-        """The time, by the database's clock."""
-        with self.store.reading() as connection:
-            return self.store.now(connection)
+        """Return the time, by the database's clock."""
+        with self.database.reading() as transaction:
+            return transaction.now()
 
-    # ------------------------------------------------------------------ experiments: looking
+    # ------------------------------------------------------------------ experiments: reading
 
     def experiments(self) -> list[ExperimentView]:
-        """All experiments, the newest first; archived ones last."""
-        with self.store.reading() as connection:
-            rows = connection.execute(select(TABLE).order_by(TABLE.c.id.desc())).all()
-            found = [views.experiment_view(connection, row) for row in rows]
+        """Return all experiments, the newest first and archived ones last."""
+        with self.database.reading() as transaction:
+            found = [views.experiment_view(transaction, row) for row in experiments.everything(transaction)]
         return sorted(found, key=lambda one: one.state == "archived")
 
     def experiment(self, name: str) -> ExperimentView:
-        """One experiment, by its id or its name."""
-        with self.store.reading() as connection:
-            return views.experiment_view(connection, records.find(connection, name))
+        """Return one experiment, by its id or its name."""
+        with self.database.reading() as transaction:
+            return views.experiment_view(transaction, find(transaction, name))
 
     def epochs(self, name: str) -> list[EpochView]:
-        """Its epochs, oldest first."""
-        with self.store.reading() as connection:
-            return views.epoch_views(connection, records.find(connection, name))
+        """Return an experiment's epochs, the oldest first."""
+        with self.database.reading() as transaction:
+            return views.epoch_views(transaction, find(transaction, name))
 
     def releases(self, name: str) -> list[ReleaseView]:
-        """Its releases, oldest first."""
-        with self.store.reading() as connection:
-            return views.release_views(connection, records.find(connection, name))
+        """Return an experiment's releases, the oldest first."""
+        with self.database.reading() as transaction:
+            return views.release_views(transaction, find(transaction, name))
 
     def open_plan(self, name: str) -> PlanView:
-        """What its open epoch needs."""
-        with self.store.reading() as connection:
-            return views.plan_view(connection, records.find(connection, name))
+        """Return the plan of an experiment's open epoch."""
+        with self.database.reading() as transaction:
+            return views.plan_view(transaction, find(transaction, name))
 
     def started(self, name: str | int, only: str | None = None) -> Started:
-        """What does not change about an experiment that has started; remembered, since traffic asks all the time.
+        """Return the part of a started experiment that does not change. It is cached: every request needs it.
 
-        With `only` the id of an experiment, no other one is there.
+        Args:
+            name: The experiment's id, name or number.
+            only: The id of the one experiment that the caller may see; None for all.
         """
-        known = self._started.get(name)
-        if known is None:
-            known = self._look_up(name, only)
-        return known
+        return self._started.get(name) or self._look_up(name, only)
 
-    def remembered(self, name: str | int) -> Started | None:
-        """The same, if it is remembered."""
+    def cached(self, name: str | int) -> Started | None:
+        """Return the same, if it is cached."""
         return self._started.get(name)
 
     def _look_up(self, name: str | int, only: str | None) -> Started:
-        with self.store.reading() as connection:
-            if isinstance(name, int):
-                row = connection.execute(select(TABLE).where(TABLE.c.id == name)).first()
-            else:
-                row = records.find(connection, name)
+        with self.database.reading() as transaction:
+            row = experiments.get(transaction, name) if isinstance(name, int) else find(transaction, name)
         if row is None or only not in {None, row.uid}:
             raise not_found(f"experiment {name!r}")
         if row.state == "draft":
             raise conflict(f"experiment {row.name!r} is not started")
-        known = Started(row.id, row.uid, row.secret, records.described(row))
+        known = Started(row.id, row.uid, row.secret, described(row))
         with self._lock:
             for key in (row.id, row.uid, row.name):
                 self._started[key] = known
         return known
 
-    # ------------------------------------------------------------------ experiments: doing
+    # ------------------------------------------------------------------ experiments: changing
 
     def create(self, new: NewExperiment) -> ExperimentView:
-        """A new experiment, as a draft."""
-        description = experiments.describe(new)
+        """Make an experiment, as a draft."""
+        description = descriptions.describe(new)
 
-        def work(connection: Connection) -> ExperimentView:
-            self._check_population(connection, new.population)
+        def work(transaction: Transaction) -> ExperimentView:
+            _check_population(transaction, new.population)
             row = {
                 "uid": f"exp_{secrets.token_hex(6)}",
                 "state": "draft",
                 "secret": secrets.token_bytes(32),
-                "spent": "0/1",
-                "created_at": self.store.now(connection),
-                **_content(description),
+                "spent": 0,
+                "epochs": 0,
+                "covered": 0,
+                "created_at": transaction.now(),
+                **_columns(description),
             }
-            connection.execute(insert(TABLE).values(row))
-            return views.experiment_view(connection, records.find(connection, new.name))
+            experiments.insert(transaction, row)
+            return views.experiment_view(transaction, find(transaction, new.name))
 
-        return self._named(work, new.name)
+        return self._write_named(work, new.name)
 
     def replace(self, name: str, new: NewExperiment) -> ExperimentView:
-        """Change a draft."""
-        description = experiments.describe(new)
+        """Change a draft.
 
-        def work(connection: Connection) -> ExperimentView:
-            row = self._held(connection, name, {"draft"}, "changed")
-            self._check_population(connection, new.population)
-            connection.execute(update(TABLE).where(TABLE.c.id == row.id).values(_content(description)))
-            return views.experiment_view(connection, records.find(connection, row.uid))
+        Args:
+            name: The draft's id or name.
+            new: Its new description.
+        """
+        description = descriptions.describe(new)
 
-        return self._named(work, new.name)
+        def work(transaction: Transaction) -> ExperimentView:
+            row = _held(transaction, name, {"draft"}, "changed")
+            _check_population(transaction, new.population)
+            return _update(transaction, row, **_columns(description))
+
+        return self._write_named(work, new.name)
 
     def delete(self, name: str) -> None:
         """Delete a draft."""
 
-        def work(connection: Connection) -> None:
-            row = self._held(connection, name, {"draft"}, "deleted; archive it instead")
-            connection.execute(delete(TABLE).where(TABLE.c.id == row.id))
+        def work(transaction: Transaction) -> None:
+            row = _held(transaction, name, {"draft"}, "deleted; archive it instead")
+            experiments.delete(transaction, row.id)
 
-        self.store.write(work)
+        self.database.write(work)
 
     def start(self, name: str) -> ExperimentView:
-        """Start a draft: its epsilon is set aside, and its first epoch opens."""
+        """Start a draft: its epsilon is reserved, and its first epoch opens."""
 
-        def work(connection: Connection) -> ExperimentView:
-            row = self._held(connection, name, {"draft"}, "started")
-            description, now = records.described(row), self.store.now(connection)
-            given = {"experiment": row.uid, "wanted": description.epsilon, "now": now}
-            budget.reserve(self.store, connection, row.population, **given)
-            course = description.begin()
-            self._set(connection, row, state="running", started_at=now, course=json.dumps(course.state()))
-            closing.open_next(connection, row, course, now)
-            return views.experiment_view(connection, records.find(connection, row.uid))
+        def work(transaction: Transaction) -> ExperimentView:
+            row = _held(transaction, name, {"draft"}, "started")
+            description, now = described(row), transaction.now()
+            budget.reserve(transaction, row.population, experiment=row.uid, wanted=description.epsilon, now=now)
+            algorithm = description.make()
+            closing.open_next(transaction, row, algorithm, now)
+            return _update(transaction, row, state="running", started_at=now, **standing.snapshot(algorithm))
 
-        return self._view(work)
+        return self.database.write(work)
 
     def pause(self, name: str) -> ExperimentView:
-        """Assign nobody new and close nothing for a while; rewards of those who were assigned still count."""
+        """Assign nobody new and close nothing for a while. Rewards of those who were assigned still count."""
         return self._change(name, {"running"}, "paused", state="paused")
 
     def resume(self, name: str) -> ExperimentView:
-        """Go on."""
+        """Go on after a pause."""
         return self._change(name, {"paused"}, "resumed", state="running")
 
     def archive(self, name: str) -> ExperimentView:
-        """Put a stopped experiment away: it answers no more questions."""
+        """Archive a stopped experiment: it assigns nobody any more."""
         return self._change(name, {"stopped"}, "archived: stop it first", state="archived")
 
     def stop(self, name: str) -> ExperimentView:
-        """End an experiment. Its open epoch is thrown away unreleased, and what it has not spent goes back."""
+        """End an experiment. Its open epoch is discarded without a release, and what it has not spent is refunded."""
 
-        def work(connection: Connection) -> ExperimentView:
-            row = self._held(connection, name, {"running", "paused"}, "stopped")
-            stop(self.store, connection, row, self.store.now(connection))
-            return views.experiment_view(connection, records.find(connection, row.uid))
+        def work(transaction: Transaction) -> ExperimentView:
+            row = _held(transaction, name, {"running", "paused"}, "stopped")
+            closing.stop(transaction, row, transaction.now())
+            return _update(transaction, row)
 
-        return self._view(work)
+        return self.database.write(work)
 
     def close_with(self, name: str, number: int, totals: dict[str, int]) -> None:
-        """Close the open epoch of an experiment that is fed from an event log."""
+        """Close the open epoch of an experiment that is fed from an event log.
+
+        Args:
+            name: The experiment's id or name.
+            number: The epoch's number.
+            totals: The exact totals in grid steps, by the arms' names.
+        """
         started = self.started(name)
-        description = started.description
-        names = {description.arms[arm] or "mean": arm for arm in range(len(description.arms))}
+        names = {views.arm_name(started.description, arm): arm for arm in range(len(started.description.arms))}
         planned = self.open_plan(name)
         if number == planned.epoch and set(totals) != set(planned.pulls):
             raise invalid("totals", f"totals must be of the arms {sorted(planned.pulls)}, got {sorted(totals)}")
         for arm, total in totals.items():
             if arm not in names or total > planned.pulls.get(arm, total) * planned.width:
                 raise invalid("totals", f"the total of arm {arm!r} is not one of so many rewards on the grid")
-        closing.close_with(self.store, started.id, number, {names[arm]: total for arm, total in totals.items()})
+        closing.close_with(self.database, started.id, number, {names[arm]: total for arm, total in totals.items()})
 
     # ------------------------------------------------------------------ populations, keys, planning
 
     def populations(self) -> list[PopulationView]:
-        """All populations."""
-        with self.store.reading() as connection:
-            names = connection.execute(select(schema.population.c.name).order_by(schema.population.c.name)).scalars()
-            return [self._population(connection, name) for name in names]
+        """Return all populations."""
+        with self.database.reading() as transaction:
+            return [budget.state(transaction, name).view() for name in populations.names(transaction)]
 
     def create_population(self, new: NewPopulation) -> PopulationView:
-        """A new population with its budget."""
+        """Make a population with its budget."""
         most = amount("budget", new.budget)
 
-        def work(connection: Connection) -> PopulationView:
-            budget.create(connection, new.name, most, self.store.now(connection))
-            return self._population(connection, new.name)
+        def work(transaction: Transaction) -> PopulationView:
+            budget.create(transaction, new.name, most, transaction.now())
+            return budget.state(transaction, new.name).view()
 
         try:
-            made: PopulationView = self.store.write(work)
-        except IntegrityError:
-            raise conflict(f"there is a population {new.name!r} already") from None
-        return made
+            return self.database.write(work)
+        except DuplicateError:
+            raise conflict(f"there is a population {new.name!r} already", "name") from None
 
     def set_budget(self, name: str, text: str) -> PopulationView:
-        """Change a population's budget."""
+        """Change a population's budget.
+
+        Args:
+            name: The population's name.
+            text: The new budget, as a decimal.
+        """
         most = amount("budget", text)
 
-        def work(connection: Connection) -> PopulationView:
-            budget.set_budget(self.store, connection, name, most, self.store.now(connection))
-            return self._population(connection, name)
+        def work(transaction: Transaction) -> PopulationView:
+            budget.set_budget(transaction, name, most, transaction.now())
+            return budget.state(transaction, name).view()
 
-        changed: PopulationView = self.store.write(work)
-        return changed
+        return self.database.write(work)
 
     def ledger(self, population: str) -> Ledger:
-        """All that was set aside, released, burnt and given back."""
-        with self.store.reading() as connection:
-            if not budget.exists(connection, population):
-                raise not_found(f"population {population!r}")
-            entries, intact = budget.lines(connection, population)
-            return Ledger(self._population(connection, population), entries, intact)
+        """Return all lines of a population's ledger."""
+        with self.database.reading() as transaction:
+            view = budget.state(transaction, population).view()
+            return Ledger(view, *budget.entries(transaction, population))
 
     def keys(self) -> list[KeyView]:
-        """All keys, the newest first."""
-        with self.store.reading() as connection:
-            return keys.all_keys(connection)
+        """Return all keys, the newest first."""
+        with self.database.reading() as transaction:
+            return keys.everything(transaction)
 
     def key(self, uid: str) -> KeyView | None:
-        """A key by its id, if it may be used now."""
-        with self.store.reading() as connection:
-            found = keys.find(connection, uid)
-            return found if found is not None and keys.is_valid(found, self.store.now(connection)) else None
+        """Return a key by its id; None if it is unknown, expired or revoked."""
+        with self.database.reading() as transaction:
+            return keys.find(transaction, uid, transaction.now())
 
     def make_key(self, new: NewKey) -> MadeKey:
-        """A new key, shown once."""
+        """Make a key. It is shown this once."""
 
-        def work(connection: Connection) -> MadeKey:
+        def work(transaction: Transaction) -> MadeKey:
             if new.experiment is not None:
                 if "admin" in new.scopes:
                     raise invalid("experiment", "a key for one experiment cannot have the scope admin")
-                new.experiment = records.find(connection, new.experiment).uid
-            return keys.make(connection, new, self.store.now(connection))
+                new.experiment = find(transaction, new.experiment).uid
+            return keys.make(transaction, new, transaction.now())
 
-        made: MadeKey = self.store.write(work)
-        return made
+        return self.database.write(work)
 
     def revoke_key(self, uid: str) -> KeyView:
-        """End a key."""
-        revoked: KeyView = self.store.write(lambda one: keys.revoke(one, uid, self.store.now(one)))
-        return revoked
+        """Revoke a key."""
+        return self.database.write(lambda transaction: keys.revoke(transaction, uid, transaction.now()))
 
-    def authenticate(self, key: str) -> KeyView | None:
-        """Whose key this is."""
-        with self.store.reading() as connection:
-            return keys.authenticate(connection, key, self.store.now(connection))
+    def authenticate(self, secret: str) -> KeyView | None:
+        """Return the key with this secret; None if it is unknown, expired or revoked."""
+        with self.database.reading() as transaction:
+            return keys.authenticate(transaction, secret, transaction.now())
 
     def algorithms(self) -> list[AlgorithmView]:
-        """What can be run."""
-        return experiments.algorithms()
+        """Return the policies and rules that can be run."""
+        return descriptions.algorithms()
 
-    def plan(
-        self,
-        arms: int,
-        epsilon: str,
-        beta: float,
-        gap: float,
-        *,
-        policy: str | None = None,
-        per_hour: float | None = None,
-        window: float = 0.0,
-        privacy_unit: PrivacyUnit = "person",
-    ) -> ExperimentPlan:
-        """How long it would take."""
-        return planning.plan_experiment(
-            arms, epsilon, beta, gap, policy=policy, per_hour=per_hour, window=window, privacy_unit=privacy_unit
-        )
+    def plan(self, wanted: PlannerRequest) -> ExperimentPlan:
+        """Return the epochs that an experiment would take."""
+        return planning.plan_experiment(wanted)
 
     # ------------------------------------------------------------------ helpers
 
-    def _population(self, connection: Connection, name: str) -> PopulationView:
-        row = connection.execute(select(schema.population).where(schema.population.c.name == name)).one()
-        return budget.State(name, Fraction(row.budget), budget.reserved(connection, name)).view()
-
-    def _check_population(self, connection: Connection, name: str) -> None:
-        if not budget.exists(connection, name):
-            raise invalid("population", f"there is no population {name!r}; create it first, with its budget")
-
-    def _held(self, connection: Connection, name: str, states: set[str], done: str) -> Row[Any]:
-        """An experiment in one of these states, which nobody else can change."""
-        row, _ = closing.hold(self.store, connection, records.find(connection, name).id)
-        if row.state not in states:
-            raise conflict(f"experiment {row.name!r} is {row.state} and cannot be {done}")
-        return row
-
-    def _set(self, connection: Connection, row: Row[Any], **values: Any) -> None:
-        connection.execute(update(TABLE).where(TABLE.c.id == row.id).values(values))
-
     def _change(self, name: str, states: set[str], done: str, **values: Any) -> ExperimentView:
-        def work(connection: Connection) -> ExperimentView:
-            row = self._held(connection, name, states, done)
-            self._set(connection, row, **values)
-            return views.experiment_view(connection, records.find(connection, row.uid))
+        return self.database.write(
+            lambda transaction: _update(transaction, _held(transaction, name, states, done), **values)
+        )
 
-        return self._view(work)
-
-    def _view(self, work: Callable[[Connection], ExperimentView]) -> ExperimentView:
-        seen: ExperimentView = self.store.write(work)
-        return seen
-
-    def _named(self, work: Callable[[Connection], ExperimentView], name: str) -> ExperimentView:
+    def _write_named(self, work: Callable[[Transaction], ExperimentView], name: str) -> ExperimentView:
         try:
-            return self._view(work)
-        except IntegrityError:
-            raise conflict(f"there is an experiment {name!r} already") from None
+            return self.database.write(work)
+        except DuplicateError:
+            raise conflict(f"there is an experiment {name!r} already", "name") from None
 
 
-def stop(store: Store, connection: Connection, row: Row[Any], now: float) -> None:
-    """End an experiment that the caller holds."""
-    epoch = schema.epoch
-    here = (epoch.c.experiment == row.id, epoch.c.state == "open")
-    for number in connection.execute(select(epoch.c.number).where(*here)).scalars().all():
-        closing.wipe(connection, row.id, number)
-    connection.execute(update(epoch).where(*here).values(state="discarded", closed_at=now))
-    unspent = Fraction(row.epsilon) - Fraction(row.spent)
-    if unspent > 0:
-        budget.hold(store, connection, row.population)
-        budget.write(connection, row.population, "refund", unspent, now, experiment=row.uid)
-    connection.execute(update(TABLE).where(TABLE.c.id == row.id).values(state="stopped", ended_at=now))
+def _held(transaction: Transaction, name: str, states: set[str], done: str) -> Experiment:
+    """Return an experiment in one of these states, which nobody else can change meanwhile."""
+    row, _ = closing.hold(transaction, find(transaction, name).id)
+    if row.state not in states:
+        raise conflict(f"experiment {row.name!r} is {row.state} and cannot be {done}")
+    return row
 
 
-def _content(description: experiments.Description) -> dict[str, Any]:
-    """An experiment's columns that follow from its description."""
+def _update(transaction: Transaction, row: Experiment, **values: Any) -> ExperimentView:
+    """Change an experiment, and return it as clients see it."""
+    if values:
+        experiments.update(transaction, row.id, **values)
+    return views.experiment_view(transaction, find(transaction, row.uid))
+
+
+def _check_population(transaction: Transaction, name: str) -> None:
+    if populations.budget(transaction, name) is None:
+        raise invalid("population", f"there is no population {name!r}; create it first, with its budget")
+
+
+def _columns(description: Description) -> dict[str, Any]:
+    """Return the columns of an experiment that follow from its description."""
     request = description.request
     return {
         "name": request.name,
         "population": request.population,
         "description": msgspec.json.encode(request).decode(),
-        "epsilon": as_stored(description.epsilon),
+        "algorithm": description.algorithm,
+        "options": json.dumps(description.options),
+        "epsilon": description.epsilon,
     }

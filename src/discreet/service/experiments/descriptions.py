@@ -1,32 +1,38 @@
-"""What is run: a request checked into a description that cannot be misread."""
+"""Descriptions of experiments: requests that were checked and filled in."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Literal
 
 import msgspec
 
+from discreet.core import registry
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
 from discreet.core.grid import Grid
-from discreet.core.options import parameters_of
+from discreet.core.options import required_options
 from discreet.core.privacy import Unit
 from discreet.core.registry import POLICIES, RULES
-from discreet.service.experiments import course
+from discreet.core.statistics import Statistic
 from discreet.service.experiments.epsilon import amount, not_above
-from discreet.service.http.errors import invalid
-from discreet.service.http.messages import AlgorithmView, NewExperiment, PrivacyLabel, PrivacyUnit
+from discreet.service.http.errors import invalid, not_found
+from discreet.service.http.messages import AlgorithmView, Contribution, NewExperiment, PrivacyLabel
 from discreet.service.http.tokens import MOST_SLOTS
+from discreet.service.storage import experiments
+from discreet.service.storage.database import Transaction
+from discreet.service.storage.experiments import Experiment
 
 MEAN_RULE = "dp-nas-released"
 EVENT_POLICY = "dp-se-sharp"
 PERSON_POLICY = "dp-se-sharp-person"
-OURS = {"arms", "epsilon", "low", "high", "radius", "noise", "clip"}
+OURS = {"arms", "epsilon", "low", "high", "radius"}
 """Options that the service sets by itself, or that have no meaning in it."""
 DEFAULTS = {"beta": 0.05, "alpha": 0.1}
 
@@ -46,176 +52,229 @@ NEIGHBOURS = {
 
 @dataclass(frozen=True)
 class Description:
-    """An experiment as it will be run: what was asked for, with everything filled in."""
+    """An experiment as it is run: its request, with everything filled in.
+
+    Args:
+        request: The request.
+        algorithm: The key of the algorithm.
+        options: All options of the algorithm. Its arms are indexes.
+        epsilon: The exact epsilon; the algorithm's is the largest float that is not above.
+    """
 
     request: NewExperiment
-    kind: str
     algorithm: str
     options: Mapping[str, Any]
     epsilon: Fraction
 
+    def make(self) -> Algorithm:
+        """Return the algorithm before its first epoch."""
+        return registry.make(self.algorithm, self.options)
+
+    @property
+    def kind(self) -> type[Algorithm]:
+        """The class of the algorithm."""
+        return registry.find(self.algorithm)
+
     @cached_property
     def arms(self) -> tuple[str | None, ...]:
-        """The names of the arms; a running mean has one without a name."""
+        """The names of the arms, by index; a rule has one without a name."""
         return tuple(self.request.arms) or (None,)
 
     @cached_property
     def grid(self) -> Grid:
-        """What rewards are rounded to."""
+        """The grid that rewards are rounded to."""
         return Grid(self.request.low, self.request.high)
 
     @property
     def default_reward(self) -> float:
-        """What a reward that never comes counts as."""
+        """The value of a reward that never comes."""
         given = self.request.default_reward
         return self.request.low if given is None else given
 
     @property
     def once(self) -> bool:
-        """Whether a unit contributes once in the whole experiment."""
+        """True if a unit contributes once in the whole experiment."""
         return self.request.contribution == "once"
 
-    def begin(self) -> course.Course:
-        """The algorithm before its first epoch."""
-        return course.begin(self.kind, self.algorithm, len(self.request.arms), self.options)
-
     def charge(self, epsilon: float) -> Fraction:
-        """What an epoch that the algorithm runs with this epsilon is charged: the same part of the exact whole.
+        """Return the charge for an epoch that the algorithm runs with this epsilon: the same part of the exact whole.
 
         It is never less than the epoch costs, since the algorithm's epsilon is not above the exact one.
         """
         return self.epsilon * Fraction(epsilon) / Fraction(self.options["epsilon"])
 
     def cost(self, epochs: list[Fraction], promised: Fraction) -> Fraction:
-        """What epochs of these epsilons have cost a unit of privacy that was in as many of them as it may be.
+        """Return what epochs have cost a unit of privacy that was in as many of them as it may be.
 
-        What is promised by now is more than at first where backups were restored. Whoever may be in every epoch has
-        paid that in the burnt ones; whoever may be in one has paid it on top.
+        The promise is larger than at first where backups were restored. Whoever may be in every epoch has paid that in
+        the forfeited ones; whoever may be in one has paid it on top.
+
+        Args:
+            epochs: The charge for each closed or forfeited epoch.
+            promised: The promise by now.
         """
         if self.request.contribution == "each-epoch":
             return sum(epochs, Fraction(0))
         return max(epochs, default=Fraction(0)) + promised - self.epsilon
 
     def label(self) -> PrivacyLabel:
-        """What is promised, in words."""
+        """Return the promise in words."""
         request = self.request
-        kind: type[Algorithm] = (POLICIES if self.kind == "policy" else RULES)[self.algorithm]
-        how = {
-            "each-epoch": "",
-            "once": "A person counts once in the whole experiment. ",
-            None: "",
-        }[request.contribution]
+        once = "A person counts once in the whole experiment. " if self.once else ""
+        reason = self.kind.reason or ""
         return PrivacyLabel(
             epsilon=request.epsilon,
             unit=request.privacy_unit,
             contribution=request.contribution,
             neighbours=NEIGHBOURS[request.privacy_unit],
-            reason=f"{how}{_sentence(kind.privacy_reason or '')}",
+            reason=f"{once}{reason[:1].upper()}{reason[1:]}.",
             public=PUBLIC,
             not_promised=NOT_PROMISED,
         )
 
 
 def describe(request: NewExperiment) -> Description:
-    """Check a request and fill it in; a `ServiceProblem` says what is wrong with it."""
+    """Check a request and fill it in.
+
+    Raises:
+        ServiceProblem: Something in it is wrong, or no service can run its algorithm.
+    """
     if request.policy is not None and request.rule is not None:
         raise invalid("rule", "give a policy or a rule, not both")
     epsilon = amount("epsilon", request.epsilon)
-    bandit = request.rule is None and bool(request.arms or request.policy)
-    if bandit and len(request.arms) < 2:
+    is_policy = request.rule is None and bool(request.arms or request.policy)
+    if is_policy and len(request.arms) < 2:
         raise invalid("arms", f"arms must be at least two names, got {request.arms!r}")
     if len(set(request.arms)) < len(request.arms):
         raise invalid("arms", f"arms must have different names, got {request.arms!r}")
-    if not bandit and request.arms:
+    if not is_policy and request.arms:
         raise invalid("arms", "a rule estimates one mean and has no arms")
-    request = msgspec.structs.replace(request, contribution=_contribution(request, bandit))
-    name = _algorithm(request, bandit)
-    options = _options(name, request, epsilon)
-    description = Description(request, "policy" if bandit else "rule", name, options, epsilon)
+    request = msgspec.structs.replace(request, contribution=_contribution(request, is_policy))
+    key = _algorithm(request, is_policy)
     try:
-        opening = description.begin().plan()
+        algorithm = registry.make(key, _options(key, request, epsilon))
+        plan = algorithm.plan()
     except ArgumentError as error:
         raise invalid("options", str(error)) from None
+    description = Description(request, key, algorithm.options(), epsilon)
     if not request.low <= description.default_reward <= request.high:
         raise invalid("default_reward", f"default_reward must lie in [{request.low:g}, {request.high:g}]")
-    if opening is None or not opening.learns:
-        raise invalid("options", f"{name} would have nothing to find out with these options")
-    if opening.size > MOST_SLOTS:
-        raise invalid("epsilon", f"the first epoch would take {opening.size:,} assignments; give more epsilon")
+    if plan is None or not plan.learns:
+        raise invalid("options", f"{key} would have nothing to find out with these options")
+    if plan.size > MOST_SLOTS:
+        raise invalid("epsilon", f"the first epoch would take {plan.size:,} assignments; give more epsilon")
     return description
 
 
+def find(transaction: Transaction, name: str) -> Experiment:
+    """Return an experiment by its public id or its name.
+
+    Args:
+        transaction: The transaction.
+        name: The id or the name.
+
+    Raises:
+        ServiceProblem: There is none.
+    """
+    row = experiments.find(transaction, name)
+    if row is None:
+        raise not_found(f"experiment {name!r}")
+    return row
+
+
+def described(row: Experiment) -> Description:
+    """Return the description of a stored experiment."""
+    return _described(row.description, row.algorithm, row.options)
+
+
+@lru_cache(maxsize=4096)
+def _described(text: str, algorithm: str, options: str) -> Description:
+    request = msgspec.json.decode(text, type=NewExperiment)
+    return Description(request, algorithm, json.loads(options), amount("epsilon", request.epsilon))
+
+
+# ---------------------------------------------------------------------- algorithms
+
+
 def algorithms() -> list[AlgorithmView]:
-    """Everything that the service can run."""
-    return [_view(name, kind) for kind, table in (("policy", POLICIES), ("rule", RULES)) for name in _fitting(table)]
+    """Return everything that the service can run."""
+    return [_view(kind) for table in (POLICIES, RULES) for kind in table.values() if can_run(kind)]
 
 
-def _fitting(table: Mapping[str, type[Algorithm]]) -> list[str]:
-    return [name for name, kind in table.items() if kind.open_book]
+def can_run(kind: type[Algorithm]) -> bool:
+    """Return True if an algorithm is private and keeps nothing but its releases and one sum an arm of an open epoch."""
+    return _obstacle(kind) is None
 
 
-def _view(name: str, kind: str) -> AlgorithmView:
-    algorithm: Any = (POLICIES if kind == "policy" else RULES)[name]
-    known = {key: one for key, one in parameters_of(algorithm).items() if key not in OURS}
-    options = {key: _default(key, one) for key, one in known.items()}
-    required = [key for key, one in known.items() if one.default is one.empty and key not in DEFAULTS]
-    units: list[PrivacyUnit] = ["person", "event"]
-    about = (inspect.getdoc(algorithm) or "").split("\n\n")[0].replace("\n", " ")
-    return AlgorithmView(name, "policy" if kind == "policy" else "rule", about, options, required, units)
+def _obstacle(kind: type[Algorithm]) -> str | None:
+    """Return why the service cannot run an algorithm; None if it can."""
+    if kind.reason is None:
+        return "is not private"
+    if kind.keeps_secrets:
+        return "keeps more between epochs than it releases"
+    return None if kind.statistic is Statistic.TOTAL else "needs more of rewards than their sum"
 
 
-def _default(key: str, parameter: inspect.Parameter) -> Any:
-    """What an option is if nothing is said: the algorithm's own default, or ours where it has none."""
-    given = None if parameter.default is parameter.empty else parameter.default
-    return DEFAULTS.get(key) if given is None else given
+def _view(kind: type[Algorithm]) -> AlgorithmView:
+    options = {name: default for name, default in _defaults(kind).items() if name not in OURS}
+    required = [name for name in required_options(kind) if name not in OURS and name not in DEFAULTS]
+    about = (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ")
+    return AlgorithmView(kind.key, family(kind), about, options, required, ["person", "event"])
 
 
-def _contribution(request: NewExperiment, bandit: bool) -> Any:
-    """How often a person counts: as asked for, or as often as the algorithm allows."""
+def family(kind: type[Algorithm]) -> Literal["policy", "rule"]:
+    """Return "policy" or "rule"."""
+    return "policy" if kind.family == "policy" else "rule"
+
+
+def _defaults(kind: type[Algorithm]) -> dict[str, Any]:
+    """Return the default of each option: the algorithm's own, or ours where it has none; None where there is none."""
+    missing = dataclasses.MISSING
+    known = {field.name: field.default for field in dataclasses.fields(kind) if field.init}
+    return {name: DEFAULTS.get(name) if value in (missing, None) else value for name, value in known.items()}
+
+
+def _contribution(request: NewExperiment, is_policy: bool) -> Contribution | None:
+    """Return how often a person counts: as asked for, or as often as the algorithm allows."""
     if request.privacy_unit == "event":
         if request.contribution is not None:
             raise invalid("contribution", "contribution is for the privacy unit 'person'; an event counts once anyway")
         return None
     if request.contribution is not None:
         return request.contribution
-    chosen = request.policy or (PERSON_POLICY if bandit else request.rule or MEAN_RULE)
+    chosen = request.policy or (PERSON_POLICY if is_policy else request.rule or MEAN_RULE)
     return "each-epoch" if _counts_persons(chosen) else "once"
 
 
-def _counts_persons(name: str) -> bool:
-    """Whether an algorithm's epsilon covers a person who is in every epoch."""
-    kind: Any = POLICIES.get(name)
-    return kind is not None and getattr(kind, "privacy_unit", None) == Unit.PERSON
+def _counts_persons(key: str) -> bool:
+    """Return True if an algorithm's epsilon covers a person who is in every epoch."""
+    return key in POLICIES and POLICIES[key].unit is Unit.PERSON
 
 
-def _algorithm(request: NewExperiment, bandit: bool) -> str:
-    """The policy or rule, which must fit the service and the privacy unit."""
-    field, table = ("policy", POLICIES) if bandit else ("rule", RULES)
-    default = (PERSON_POLICY if request.contribution == "each-epoch" else EVENT_POLICY) if bandit else MEAN_RULE
-    name = (request.policy if bandit else request.rule) or default
-    fitting = _fitting(table)
-    if name not in fitting:
-        known = "" if name not in table else " (it is there, but keeps more than it releases, so no service can run it)"
-        raise invalid(field, f"{field} must be one of {', '.join(fitting)}, got {name!r}{known}")
-    if request.contribution == "each-epoch" and not _counts_persons(name):
+def _algorithm(request: NewExperiment, is_policy: bool) -> str:
+    """Return the key of the policy or rule, which must fit the service and the privacy unit."""
+    field, table = ("policy", POLICIES) if is_policy else ("rule", RULES)
+    default = (PERSON_POLICY if request.contribution == "each-epoch" else EVENT_POLICY) if is_policy else MEAN_RULE
+    key = (request.policy if is_policy else request.rule) or default
+    fitting = [one for one, kind in table.items() if can_run(kind)]
+    if key not in fitting:
+        why = f", which {_obstacle(table[key])}" if key in table else ""
+        raise invalid(field, f"{field} must be one of {', '.join(fitting)}, got {key!r}{why}")
+    if request.contribution == "each-epoch" and not _counts_persons(key):
         fit = ", ".join(one for one in fitting if _counts_persons(one))
-        raise invalid("contribution", f"with {name} a person may count once only; policies for each epoch: {fit}")
-    return name
+        raise invalid("contribution", f"with {key} a person may count once only; policies for each epoch: {fit}")
+    return key
 
 
-def _options(name: str, request: NewExperiment, epsilon: Fraction) -> dict[str, Any]:
-    """All options of the algorithm, with those that the service knows."""
-    kind: Any = POLICIES.get(name) or RULES.get(name)
-    known = parameters_of(kind)
-    for key in request.options:
-        if key in OURS or key not in known:
+def _options(key: str, request: NewExperiment, epsilon: Fraction) -> dict[str, Any]:
+    """Return the options of the algorithm: those that were given, our defaults, and those that the service sets."""
+    known = _defaults(registry.find(key))
+    for name in request.options:
+        if name in OURS or name not in known:
             there = ", ".join(sorted(set(known) - OURS))
-            raise invalid("options", f"{name} has no option {key!r} here; its options are {there}")
+            raise invalid("options", f"{key} has no option {name!r} here; its options are {there}")
     options = dict(request.options)
-    if options.get("horizon") is None:
-        options = {**{key: _default(key, known[key]) for key in DEFAULTS if key in known}, **options}
-    return {**options, "epsilon": not_above(epsilon), "low": request.low, "high": request.high}
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    if options.get("horizon") is None:  # with a horizon T, beta is 1/T by default
+        options = {**{name: known[name] for name in DEFAULTS if name in known}, **options}
+    arms = {"arms": range(len(request.arms))} if request.arms else {}
+    return {**options, **arms, "epsilon": not_above(epsilon), "low": request.low, "high": request.high}

@@ -12,7 +12,14 @@ _PLACES = 12  # that people are shown
 
 
 def amount(field: str, text: str) -> Fraction:
-    """A positive amount of epsilon from its decimal text, exactly.
+    """Return a positive amount of epsilon from its decimal text, exactly.
+
+    Args:
+        field: The name of the field, for the message.
+        text: The decimal.
+
+    Raises:
+        ServiceProblem: It is no decimal, or not above 0, or too large.
 
     >>> amount("epsilon", "0.1") * 10 == 1
     True
@@ -27,7 +34,7 @@ def amount(field: str, text: str) -> Fraction:
 
 
 def as_text(value: Fraction) -> str:
-    """The shortest decimal of an amount; where it has too many places, its first ones.
+    """Return the shortest decimal of an amount; where it has too many places, its first ones.
 
     >>> as_text(Fraction(1, 8)), as_text(Fraction(2)), as_text(Fraction(-1, 2))
     ('0.125', '2', '-0.5')
@@ -41,17 +48,8 @@ def as_text(value: Fraction) -> str:
     return f"{sign}{whole}.{rest}" if rest else f"{sign}{whole}"
 
 
-def as_stored(value: Fraction) -> str:
-    """An amount for the database: exact.
-
-    >>> as_stored(Fraction(3, 8)), Fraction(as_stored(Fraction(1, 3)))
-    ('3/8', Fraction(1, 3))
-    """
-    return f"{value.numerator}/{value.denominator}"
-
-
 def not_above(value: Fraction) -> float:
-    """The largest float that is not above an amount: what an algorithm runs with never costs more than is charged.
+    """Return the largest float that is not above an amount: an algorithm never costs more than is charged.
 
     >>> Fraction(not_above(Fraction("0.1"))) <= Fraction("0.1") < Fraction(0.1)
     True

@@ -2,7 +2,7 @@
 
 A backup is older than what was released since. Restored, its open epochs would be closed again with new noise, and two
 noisy totals of the same rewards tell more than one. The journal only grows, beside the database and not in it; a server
-compares the two when it starts, and burns all open epochs if the database lies behind (`restoring`).
+compares the two when it starts, and forfeits all open epochs if the database lies behind (`restoring`).
 """
 
 from __future__ import annotations
@@ -14,17 +14,24 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, select
-
-from discreet.service.storage import schema
-from discreet.service.storage.database import Store
+from discreet.service.storage import releases, settings
+from discreet.service.storage.database import Database, Transaction
+from discreet.service.storage.schema import exact
 
 SETTLED = "journal settled"
-"""The setting that says how many lines were there when the database was last restored: they have been paid for."""
+"""The setting with the number of lines at the last restore of the database: these have been paid for."""
 
 
 class Line(NamedTuple):
-    """A closed epoch, a digest of its releases, and what its experiment may cost whom."""
+    """A closed epoch.
+
+    Attributes:
+        experiment: The experiment's public id.
+        epoch: The epoch's number.
+        digest: A digest of the epoch's releases.
+        population: The population that pays for the experiment.
+        promised: What the experiment may cost, as a fraction.
+    """
 
     experiment: str
     epoch: int
@@ -34,12 +41,16 @@ class Line(NamedTuple):
 
     @property
     def release(self) -> tuple[str, int, str]:
-        """What stays the same for ever."""
+        """The part that stays the same for ever."""
         return self[:3]
 
 
 class Journal:
-    """An append-only file: one line for each closed epoch, with a digest of its releases."""
+    """An append-only file: one line for each closed epoch, with a digest of its releases.
+
+    Args:
+        path: The file.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -48,7 +59,7 @@ class Journal:
         self._lock = threading.Lock()
 
     def lines(self) -> list[Line]:
-        """All lines; one that a crash cut short counts as not written."""
+        """Return all lines. One that a crash cut short counts as not written."""
         if not self.path.exists():
             return []
         found = []
@@ -59,20 +70,20 @@ class Journal:
                 continue
         return found
 
-    def catch_up(self, store: Store) -> None:
-        """Write down all closed epochs that are not in it yet."""
-        with self._lock, store.reading() as connection:
-            released = connection.execute(select(func.count()).select_from(schema.release)).scalar_one()
+    def catch_up(self, database: Database) -> None:
+        """Add all closed epochs that are not in the journal yet."""
+        with self._lock, database.reading() as transaction:
+            released = releases.count(transaction)
             if released == self._seen:
                 return
-            missing = [line for line in closed_epochs(connection) if line.release not in self._written]
+            missing = [line for line in closed_epochs(transaction) if line.release not in self._written]
             if missing:
                 self._append(missing)
             self._written.update(line.release for line in missing)
             self._seen = released
 
     def _append(self, missing: list[Line]) -> None:
-        """Whole lines in one go, since several processes may write; a line that a crash cut short ends before them."""
+        """Append whole lines at once, since several processes may write. A line that was cut short ends before them."""
         text = "".join(f"\n{json.dumps(line)}" for line in missing) + "\n"
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
@@ -83,33 +94,25 @@ class Journal:
         finally:
             os.close(handle)
 
-    def missing(self, connection: Connection) -> list[Line]:
-        """What was released and is not in the database, which therefore comes from a backup."""
+    def missing(self, transaction: Transaction) -> list[Line]:
+        """Return the releases that are not in the database, which therefore comes from a backup."""
         written = self.lines()  # first, since each line was in the database before it was here
-        known = {line.release for line in closed_epochs(connection)}
-        query = select(schema.setting.c.value).where(schema.setting.c.name == SETTLED)
-        settled = int(connection.execute(query).scalar() or 0)
+        known = {line.release for line in closed_epochs(transaction)}
+        settled = int(settings.read(transaction, SETTLED) or 0)
         return [line for line in written[settled:] if line.release not in known]
 
-    def is_ahead(self, store: Store) -> bool:
-        """Whether something was released that the database does not know."""
-        with store.reading() as connection:
-            return bool(self.missing(connection))
+    def is_ahead(self, database: Database) -> bool:
+        """Return True if something was released that is not in the database."""
+        with database.reading() as transaction:
+            return bool(self.missing(transaction))
 
 
-def closed_epochs(connection: Connection) -> list[Line]:
-    """Every closed epoch with a digest of what it released."""
-    table, experiment = schema.release, schema.experiment
-    about = (experiment.c.uid, experiment.c.population, experiment.c.epsilon)
-    query = (
-        select(table.c.epoch, table.c.digest, *about)
-        .join(experiment, experiment.c.id == table.c.experiment)
-        .order_by(table.c.experiment, table.c.epoch, table.c.what, table.c.arm)
-    )
+def closed_epochs(transaction: Transaction) -> list[Line]:
+    """Return a line for every closed epoch."""
     digests: dict[tuple[str, int, str, str], list[str]] = {}
-    for epoch, digest, uid, population, promised in connection.execute(query):
-        digests.setdefault((uid, epoch, population, promised), []).append(digest)
+    for experiment, epoch, population, promised, digest in releases.digests(transaction):
+        digests.setdefault((experiment, epoch, population, exact(promised)), []).append(digest)
     return [
-        Line(uid, epoch, hashlib.sha256("".join(all_).encode()).hexdigest(), population, promised)
-        for (uid, epoch, population, promised), all_ in digests.items()
+        Line(experiment, epoch, hashlib.sha256("".join(parts).encode()).hexdigest(), population, promised)
+        for (experiment, epoch, population, promised), parts in digests.items()
     ]

@@ -1,4 +1,4 @@
-"""Names that are not kept: a unit is known to the database by a keyed hash of its name."""
+"""Pseudonyms: the database knows a unit by a keyed hash of its name."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import base64
 import hashlib
 import unicodedata
 
-_LENGTH = 18  # bytes: as good as no two units of the same name, and no padding in base64
+_LENGTH = 18  # bytes: collisions are hopeless, and there is no padding in base64
 
 
 def pseudonym(secret: bytes, unit: str) -> str:
-    """A unit's name in one experiment: the same for the same unit, and of no use without the experiment's secret.
+    """Return a unit's pseudonym in one experiment.
 
-    Spaces around a name, and letters that are one or two characters to a computer, do not make another person of it.
+    Spaces around a name, and other encodings of the same letters, do not make another unit of it.
+
+    Args:
+        secret: The experiment's secret.
+        unit: The unit's name.
 
     >>> pseudonym(b"secret", "ann") == pseudonym(b"secret", "ann") != pseudonym(b"other", "ann")
     True
@@ -25,6 +29,12 @@ def pseudonym(secret: bytes, unit: str) -> str:
 
 
 def share(secret: bytes, epoch: int, name: str) -> int:
-    """A number that a unit keeps within an epoch: it chooses among arms where nothing is learned."""
+    """Return a number that is the same for a unit within an epoch. It chooses among arms where nothing is learned.
+
+    Args:
+        secret: The experiment's secret.
+        epoch: The epoch's number.
+        name: The unit's name or pseudonym.
+    """
     digest = hashlib.blake2b(f"{epoch}:{name}".encode(), key=secret, digest_size=8, person=b"share").digest()
     return int.from_bytes(digest, "big")

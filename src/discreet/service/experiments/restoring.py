@@ -1,108 +1,95 @@
-"""After a restore from a backup: what may have been released since is written down as spent, and nothing is used twice.
+"""After a restore from a backup: what may have been released since is charged, and nothing is used twice.
 
-The database has forgotten a part of the past, the *lost* part. Its releases may be out in the world. So no epoch that
-is open in the backup may be closed: two noisy totals of the same rewards tell more than one. And what the lost part has
-cost is charged, as far as it can be known. An experiment ran within its promise, and the journal has the largest one
-that it ever released under, which is larger than the backup's if the same backup was restored before.
+The database has lost a part of the past. Releases of that part may be out in the world. So no epoch that is open in the
+backup may be closed: two noisy totals of the same rewards tell more than one. And what the lost part has cost is
+charged, as far as it can be known. An experiment ran within its promise, and the journal has the largest one that it
+ever released under, which is larger than the backup's if the same backup was restored before.
 """
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from fractions import Fraction
 
-from sqlalchemy import Connection, delete, insert, select, update
-
-from discreet.service.experiments import budget, closing
-from discreet.service.experiments.control import stop
-from discreet.service.experiments.course import resume
-from discreet.service.experiments.epsilon import as_stored
+from discreet.service.experiments import budget, closing, standing
+from discreet.service.experiments.descriptions import described
 from discreet.service.experiments.journal import SETTLED, Journal, Line
-from discreet.service.storage import queries as records
-from discreet.service.storage import schema
-from discreet.service.storage.database import Store
+from discreet.service.storage import assignments, epochs, experiments, populations, settings
+from discreet.service.storage.database import Database, Transaction
 
-Burnt = tuple[str, int]
+Forfeited = tuple[str, int]
+"""The public id of an experiment and the number of its epoch that was forfeited."""
 
 
-def recover(store: Store, journal: Journal | None, *, asked: bool = True) -> list[Burnt]:
-    """Burn all open epochs and charge what was lost, in one transaction. Gives what was burnt.
+def recover(database: Database, journal: Journal | None, *, asked: bool = True) -> list[Forfeited]:
+    """Forfeit all open epochs and charge what was lost, in one transaction.
 
-    Unless somebody `asked` for it, that depends on the journal being ahead, still.
+    Args:
+        database: The database.
+        journal: The journal of releases, if there is one.
+        asked: False to do it only if the journal is still ahead of the database.
+
+    Returns:
+        The epochs that were forfeited.
     """
 
-    def work(connection: Connection) -> list[Burnt]:
-        missing = [] if journal is None else journal.missing(connection)
+    def work(transaction: Transaction) -> list[Forfeited]:
+        missing = [] if journal is None else journal.missing(transaction)
         if not asked and not missing:
             return []
         promises: dict[str, Fraction] = {}
         for line in missing:
             promises[line.experiment] = max(Fraction(line.promised), promises.get(line.experiment, Fraction(0)))
-        table = schema.experiment
-        query = select(table.c.id, table.c.uid).join(schema.epoch, schema.epoch.c.experiment == table.c.id)
-        running = connection.execute(query.where(schema.epoch.c.state == "open").order_by(table.c.id)).all()
-        others = promises.keys() - {uid for _, uid in running}
-        _charge(store, connection, [line for line in missing if line.experiment in others], promises)
-        burnt = [_burn(store, connection, one, promises.get(uid, Fraction(0))) for one, uid in running]
-        if journal is not None:
-            _settle(connection, journal)
-        return [one for one in burnt if one is not None]
+        running = experiments.with_open_epoch(transaction)
+        others = promises.keys() - {row.uid for row in running}
+        _charge(transaction, [line for line in missing if line.experiment in others], promises)
+        forfeited = [_forfeit(transaction, row.id, promises.get(row.uid, Fraction(0))) for row in running]
+        if journal is not None:  # remember how much of it has been paid for
+            settings.write(transaction, SETTLED, str(len(journal.lines())))
+        return [one for one in forfeited if one is not None]
 
-    done: list[Burnt] = store.write(work)
-    return done
+    return database.write(work)
 
 
-def _burn(store: Store, connection: Connection, experiment: int, promised: Fraction) -> Burnt | None:
-    """Throw an open epoch away and open another in its place; or stop, where the population cannot pay for the loss."""
-    row, epoch = closing.hold(store, connection, experiment)
+def _forfeit(transaction: Transaction, experiment: int, promised: Fraction) -> Forfeited | None:
+    """Discard an open epoch and open another in its place; or stop, where the population cannot pay for the loss."""
+    row, epoch = closing.hold(transaction, experiment)
     if epoch is None:  # another server has closed its last one meanwhile
         return None
-    table, now, description = schema.epoch, store.now(connection), records.described(row)
-    lost = max(Fraction(row.epsilon), promised)  # at most, by anybody until now
-    own = Fraction(epoch.epsilon)
+    now, description = transaction.now(), described(row)
+    lost = max(row.epsilon, promised)  # at most, by anybody until now
+    own = epoch.epsilon
     if description.request.contribution == "each-epoch":  # everybody may be in all epochs to come
-        own = lost - Fraction(row.spent)
-        extra = own
+        own = extra = lost - row.spent
     elif description.once or description.request.source == "totals":  # who was in a lost epoch may be in another one
-        extra = lost + description.epsilon - Fraction(row.epsilon)
-    else:  # a reward of a lost epoch is never reported to another: its token has another mark
+        extra = lost + description.epsilon - row.epsilon
+    else:  # a reward of a lost epoch is never reported to another: its token has another generation
         extra = Fraction(0)
-    closing.wipe(connection, row.id, epoch.number)
-    here = (table.c.experiment == row.id, table.c.number == epoch.number)
-    connection.execute(update(table).where(*here).values(state="burnt", closed_at=now, epsilon=as_stored(own)))
-    raised = as_stored(Fraction(row.epsilon) + extra)
-    connection.execute(update(schema.experiment).where(schema.experiment.c.id == row.id).values(epsilon=raised))
-    given = {"experiment": row.uid, "epoch": epoch.number, "extra": extra, "now": now}
-    affordable = budget.burn(store, connection, row.population, **given)
-    row = records.find(connection, row.uid)
-    closing.spend(connection, row, row.course)
-    row = records.find(connection, row.uid)
-    if affordable:
-        closing.open_next(connection, row, resume(description.kind, json.loads(row.course)), now)
+    assignments.delete_totals(transaction, epoch)
+    epochs.update(transaction, epoch, state="forfeited", closed_at=now, epsilon=own)
+    row = replace(row, epsilon=row.epsilon + extra)
+    row = replace(row, spent=closing.spent(transaction, row))
+    experiments.update(transaction, row.id, epsilon=row.epsilon, spent=row.spent)
+    number = epoch.number
+    if budget.forfeit(transaction, row.population, experiment=row.uid, epoch=number, extra=extra, now=now):
+        closing.open_next(transaction, row, standing.replay(transaction, row), now)
     else:
-        stop(store, connection, row, now)
-    return row.uid, epoch.number
+        closing.stop(transaction, row, now)
+    return row.uid, number
 
 
-def _charge(store: Store, connection: Connection, missing: list[Line], promises: dict[str, Fraction]) -> None:
-    """Experiments without an open epoch in the backup: not started in it, as far as it knows, or at their end."""
-    now, table = store.now(connection), schema.experiment
+def _charge(transaction: Transaction, missing: list[Line], promises: dict[str, Fraction]) -> None:
+    """Charge experiments without an open epoch in the backup: not started in it, as far as it knows, or ended."""
+    now = transaction.now()
     last = {line.experiment: line for line in missing}
     for experiment, line in sorted(last.items()):
-        row = connection.execute(select(table).where(table.c.uid == experiment, table.c.state != "draft")).first()
+        row = experiments.find(transaction, experiment)
         charged = Fraction(0)
-        if row is not None:  # all of it, or what was used when it was stopped
-            charged = Fraction(row.spent if row.state in {"stopped", "archived"} else row.epsilon)
+        if row is not None and row.state != "draft":  # all of it, or what was spent when it was stopped
+            charged = row.spent if row.state in {"stopped", "archived"} else row.epsilon
         extra = promises[experiment] - charged
         if extra > 0:
-            if not budget.exists(connection, line.population):
-                budget.create(connection, line.population, extra, now)
+            if populations.budget(transaction, line.population) is None:
+                budget.create(transaction, line.population, extra, now)
             who, epoch = line.population, line.epoch
-            budget.burn(store, connection, who, experiment=experiment, epoch=epoch, extra=extra, now=now)
-
-
-def _settle(connection: Connection, journal: Journal) -> None:
-    """Remember, in the database, how much of the journal has been paid for."""
-    table = schema.setting
-    connection.execute(delete(table).where(table.c.name == SETTLED))
-    connection.execute(insert(table).values(name=SETTLED, value=str(len(journal.lines()))))
+            budget.forfeit(transaction, who, experiment=experiment, epoch=epoch, extra=extra, now=now)

@@ -1,55 +1,37 @@
-"""What anybody with a key may see: releases, what was planned from them, and what follows from both. Nothing else."""
+"""Views of experiments for anybody with a key: releases, what was planned from them, and what follows from both."""
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
-from typing import Any
 
-from sqlalchemy import Connection, Row, select
-
+from discreet.core.errors import PrivacyError
 from discreet.core.tails import hoeffding_radius
-from discreet.service.experiments.closing import checksum, planned
-from discreet.service.experiments.course import resume
-from discreet.service.experiments.descriptions import Description
+from discreet.service.experiments.descriptions import OURS, Description, described, family
 from discreet.service.experiments.epsilon import as_text
+from discreet.service.experiments.standing import Standing, standing, verified
 from discreet.service.http.errors import ServiceProblem, conflict
 from discreet.service.http.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
-from discreet.service.storage import schema
-from discreet.service.storage.queries import described
+from discreet.service.storage import epochs
+from discreet.service.storage.database import Transaction
+from discreet.service.storage.epochs import Epoch
+from discreet.service.storage.experiments import Experiment
+from discreet.service.storage.releases import Released
 
 _LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probability 95 %
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Where an algorithm stands, by its releases."""
+def experiment_view(transaction: Transaction, row: Experiment) -> ExperimentView:
+    """Return an experiment with its open epoch and the newest release of each arm.
 
-    viable: frozenset[int]
-    best: int | None
-    estimate: float | None
-    answer: str | None
-
-
-@lru_cache(maxsize=1024)
-def standing(kind: str, state: str) -> Standing:
-    """Where the algorithm that was kept as this text stands."""
-    course = resume(kind, json.loads(state))
-    said = course.answer
-    estimate, answer = said if said is not None else (None, None)
-    return Standing(frozenset(course.viable), course.best, estimate, answer)
-
-
-def experiment_view(connection: Connection, row: Row[Any]) -> ExperimentView:
-    """An experiment with its open epoch and what was released last about each arm."""
+    Args:
+        transaction: The transaction.
+        row: The experiment.
+    """
     description = described(row)
     request = description.request
-    epochs = epoch_views(connection, row)
-    now_open = epochs[-1] if epochs and epochs[-1].state == "open" else None
-    stands = standing(description.kind, row.course) if row.course else None
+    shown = epoch_views(transaction, row)
+    now_open = shown[-1] if shown and shown[-1].state == "open" else None
+    stands = None if row.state == "draft" else standing(transaction, row)
     best = None if stands is None or stands.best is None else description.arms[stands.best]
     return ExperimentView(
         id=row.uid,
@@ -57,8 +39,8 @@ def experiment_view(connection: Connection, row: Row[Any]) -> ExperimentView:
         state=row.state,
         description=request.description,
         algorithm=description.algorithm,
-        kind="policy" if description.kind == "policy" else "rule",
-        options={key: value for key, value in description.options.items() if key not in {"low", "high", "epsilon"}},
+        kind=family(description.kind),
+        options={name: one for name, one in description.options.items() if one is not None and name not in OURS},
         low=request.low,
         high=request.high,
         default_reward=description.default_reward,
@@ -66,8 +48,8 @@ def experiment_view(connection: Connection, row: Row[Any]) -> ExperimentView:
         population=row.population,
         source=request.source,
         privacy=description.label(),
-        spent=as_text(Fraction(row.spent)),
-        arms=[_arm(description, number, epochs, stands) for number in range(len(description.arms))],
+        spent=as_text(row.spent),
+        arms=[_arm(description, index, shown, stands) for index in range(len(description.arms))],
         epoch=now_open,
         best=best,
         settled=row.state in {"running", "paused"} and now_open is None,
@@ -79,90 +61,116 @@ def experiment_view(connection: Connection, row: Row[Any]) -> ExperimentView:
     )
 
 
-def epoch_views(connection: Connection, row: Row[Any]) -> list[EpochView]:
-    """All epochs, oldest first, with their releases."""
-    description, table = described(row), schema.epoch
-    released: dict[int, list[ReleaseView]] = {}
-    for one in release_views(connection, row):
+def epoch_views(transaction: Transaction, row: Experiment) -> list[EpochView]:
+    """Return all epochs of an experiment with their releases, the oldest first.
+
+    Args:
+        transaction: The transaction.
+        row: The experiment.
+
+    Raises:
+        ServiceProblem: A release was changed in the database.
+    """
+    try:
+        stored = verified(transaction, row)
+    except PrivacyError as error:
+        raise ServiceProblem(500, "changed release", str(error)) from None
+    released: dict[int, list[Released]] = {}
+    for one in stored:
         released.setdefault(one.epoch, []).append(one)
-    found = connection.execute(select(table).where(table.c.experiment == row.id).order_by(table.c.number))
-    return [_epoch(description, epoch, released.get(epoch.number, [])) for epoch in found]
+    found = epochs.of_experiment(transaction, row.id)
+    return [_epoch(described(row), epoch, released.get(epoch.number, [])) for epoch in found]
 
 
-def release_views(connection: Connection, row: Row[Any]) -> list[ReleaseView]:
-    """All releases, oldest first."""
-    table = schema.release
-    order = (table.c.epoch, table.c.what, table.c.arm)
-    found = connection.execute(select(table).where(table.c.experiment == row.id).order_by(*order)).all()
-    for one in found:
-        if one.digest != checksum({key: value for key, value in one._mapping.items() if key != "digest"}):
-            said = f"what epoch {one.epoch} of {row.name!r} released was changed in the database after it was written"
-            raise ServiceProblem(500, "changed release", said)
-    return [_release(described(row), one) for one in found]
+def release_views(transaction: Transaction, row: Experiment) -> list[ReleaseView]:
+    """Return all releases of an experiment, the oldest first.
+
+    Args:
+        transaction: The transaction.
+        row: The experiment.
+
+    Raises:
+        ServiceProblem: A release was changed in the database.
+    """
+    return [release for epoch in epoch_views(transaction, row) for release in epoch.releases]
 
 
-def plan_view(connection: Connection, row: Row[Any]) -> PlanView:
-    """What the open epoch needs, for whoever aggregates an event log."""
-    table, description = schema.epoch, described(row)
-    epoch = connection.execute(select(table).where(table.c.experiment == row.id, table.c.state == "open")).first()
+def plan_view(transaction: Transaction, row: Experiment) -> PlanView:
+    """Return the plan of an experiment's open epoch, for whoever aggregates an event log.
+
+    Args:
+        transaction: The transaction.
+        row: The experiment.
+
+    Raises:
+        ServiceProblem: No epoch is open.
+    """
+    description = described(row)
+    epoch = epochs.open_epoch(transaction, row.id)
     if epoch is None:
         raise conflict("the experiment has no open epoch: it is not running, or there is nothing left to find out")
-    grid = description.grid
-    pulls = {_name(description, arm): count for arm, count in planned(epoch).items()}
-    return PlanView(epoch.number, pulls, True, grid.low, grid.high, grid.step, grid.floor, grid.width)
+    grid, pulls = description.grid, _by_name(description, epoch)
+    return PlanView(epoch.number, pulls, epoch.learns, grid.low, grid.high, grid.step, grid.floor, grid.width)
 
 
-def _epoch(description: Description, epoch: Row[Any], released: list[ReleaseView]) -> EpochView:
+def arm_name(description: Description, arm: int) -> str:
+    """Return an arm's name as a key of JSON; the one arm of a rule is called "mean".
+
+    Args:
+        description: The experiment's description.
+        arm: The arm's index.
+    """
+    return description.arms[arm] or "mean"
+
+
+def _by_name(description: Description, epoch: Epoch) -> dict[str, int]:
+    return {arm_name(description, arm): count for arm, count in epoch.plan.items()}
+
+
+def _epoch(description: Description, epoch: Epoch, released: list[Released]) -> EpochView:
     return EpochView(
         number=epoch.number,
         state=epoch.state,
-        planned={_name(description, arm): count for arm, count in planned(epoch).items()},
-        learns=True,
+        planned=_by_name(description, epoch),
+        learns=epoch.learns,
         quota=epoch.quota,
         dealt=epoch.dealt,
-        epsilon=as_text(Fraction(epoch.epsilon)),
+        epsilon=as_text(epoch.epsilon),
         opened_at=epoch.opened_at,
         full_at=epoch.full_at,
-        ripe_at=epoch.ripe_at,
+        due_at=epoch.due_at,
         closed_at=epoch.closed_at,
         threshold=epoch.threshold,
-        releases=released,
-        eliminated=[_name(description, arm) for arm in json.loads(epoch.dropped)],
+        releases=[_release(description, epoch, one) for one in released],
+        eliminated=[arm_name(description, arm) for arm in epoch.dropped],
     )
 
 
-def _release(description: Description, one: Row[Any]) -> ReleaseView:
-    grid = description.grid
-    epsilon = description.grid.width * grid.step / one.scale  # what the noise was drawn with
-    radius = hoeffding_radius(one.pulls, 1, epsilon, _LEVEL) / one.pulls * grid.width * grid.step
+def _release(description: Description, epoch: Epoch, one: Released) -> ReleaseView:
+    grid, count = description.grid, one.count
+    radius = hoeffding_radius(count, 1, one.epsilon, _LEVEL) / count * grid.width * grid.step
+    mean = grid.mean(int(one.steps), count)
     return ReleaseView(
         epoch=one.epoch,
         arm=description.arms[one.arm],
-        count=one.pulls,
-        mean=one.value / one.pulls,
-        value=one.value,
-        scale=one.scale,
+        count=count,
+        mean=mean,
+        value=mean * count,
+        scale=one.scale * grid.step,
         radius=radius,
-        epsilon=as_text(Fraction(one.epsilon)),
-        what=one.what,
+        epsilon=as_text(epoch.epsilon),
+        kind=one.kind,
     )
 
 
-def _arm(description: Description, number: int, epochs: list[EpochView], stands: Standing | None) -> ArmView:
-    name = description.arms[number]
-    key = _name(description, number)
-    last = [one for epoch in epochs for one in epoch.releases if one.arm == name]
-    closed = sum(epoch.planned.get(key, 0) for epoch in epochs if epoch.state == "closed")
+def _arm(description: Description, index: int, shown: list[EpochView], stands: Standing | None) -> ArmView:
+    name, key = description.arms[index], arm_name(description, index)
+    last = [one for epoch in shown for one in epoch.releases if one.arm == name]
     return ArmView(
         name=name,
-        viable=stands is None or number in stands.viable,
-        assigned=closed,
+        viable=stands is None or index in stands.viable,
+        assigned=sum(epoch.planned.get(key, 0) for epoch in shown if epoch.state == "closed"),
         mean=last[-1].mean if last else None,
         radius=last[-1].radius if last else None,
-        eliminated_in=next((epoch.number for epoch in epochs if key in epoch.eliminated), None),
+        eliminated_in=next((epoch.number for epoch in shown if key in epoch.eliminated), None),
     )
-
-
-def _name(description: Description, arm: int) -> str:
-    """An arm's name as a key of JSON; the one stream of a running mean is called so."""
-    return description.arms[arm] or "mean"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -12,19 +12,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.service.experiments.assignments import Ask, Started, Tell
+from discreet.service.experiments.assignments import Ask, Started, Tell, Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.http import messages as m
 from discreet.service.http import tokens
-from discreet.service.http.authorization import Access, may_see
+from discreet.service.http.authorization import Authorizer, may_see
 from discreet.service.http.errors import ServiceProblem, conflict, invalid, not_found
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.openapi import document
 from discreet.service.http.operations import OPERATIONS, VERBS, Operation
-from discreet.service.storage.group_commit import Writer
 
-Message = TypeVar("Message")
 Endpoint = Callable[[Request], Awaitable[Response]]
 MOST_BYTES = 4_000_000
 _BUSY = {"assign", "reward", "rewards"}  # first in the list of routes, which is gone through for every request
@@ -33,16 +31,41 @@ _ENCODER = msgspec.json.Encoder()
 _DECODERS: dict[type, Any] = {one.body: msgspec.json.Decoder(one.body) for one in OPERATIONS if one.body is not None}
 
 
+class Call(NamedTuple):
+    """One call of an operation.
+
+    Attributes:
+        request: The HTTP request.
+        key: Its key, which has one of the operation's scopes.
+        body: The message in its body, if the operation takes one.
+    """
+
+    request: Request
+    key: m.KeyView
+    body: Any
+
+    def name(self, parameter: str) -> str:
+        """Return a parameter of the path."""
+        return str(self.request.path_params[parameter])
+
+
 class API:
-    """The operations, with what they work on. Each gets the request, its key, and the message in its body."""
+    """The operations of the API.
+
+    Args:
+        control: The control plane.
+        writer: Assigns units and counts rewards.
+        metrics: Counters of this process.
+        journal: The journal of releases, if there is one.
+    """
 
     def __init__(self, control: Control, writer: Writer, metrics: Metrics, journal: Journal | None = None) -> None:
         self.control, self.writer, self.metrics, self.journal = control, writer, metrics, journal
-        self.access = Access(control)
+        self.authorizer = Authorizer(control)
         self._document = _ENCODER.encode(document())
 
     def routes(self) -> list[Route]:
-        """All paths."""
+        """Return the routes of all operations."""
         by_path: dict[str, dict[str, Endpoint]] = {}
         for operation in sorted(OPERATIONS, key=lambda one: one.name not in _BUSY):
             by_path.setdefault(operation.path, {})[operation.method] = self._endpoint(operation)
@@ -57,19 +80,22 @@ class API:
         work = self._changing(verb) if verb in VERBS else getattr(self, operation.name)
 
         async def endpoint(request: Request) -> Response:
-            key = NOBODY if operation.scopes is None else await self.access.check(request, *operation.scopes)
-            said = await work(request, key, *([] if operation.body is None else [await read(request, operation.body)]))
-            if isinstance(said, Response):
-                return said
-            return Response(status_code=204) if operation.answer is None else answer(said, operation.status)
+            scopes = operation.scopes
+            key = NOBODY if scopes is None else await self.authorizer.check(request, *scopes)
+            body = None if operation.body is None else await read(request, operation.body)
+            found = await work(Call(request, key, body))
+            if isinstance(found, Response):
+                return found
+            return Response(status_code=204) if operation.answer is None else answer(found, operation.status)
 
         return endpoint
 
     # ------------------------------------------------------------------ assign and report
 
-    async def assign(self, request: Request, key: m.KeyView, wanted: m.AssignRequest) -> m.Assignments:
-        """What units get."""
-        started = await self._started(request.path_params["experiment"], key)
+    async def assign(self, call: Call) -> m.Assignments:
+        """Assign units."""
+        wanted: m.AssignRequest = call.body
+        started = await self._started(call.name("experiment"), call.key)
         if started.description.request.source == "totals":
             raise conflict("this experiment is fed from an event log and assigns nobody")
         if (wanted.units is None) == (wanted.count is None):
@@ -81,26 +107,26 @@ class API:
         self.metrics.assigned(len(units))
         return m.Assignments(assigned)
 
-    async def reward(self, request: Request, key: m.KeyView, given: m.RewardRequest) -> m.Receipt:
-        """One reward."""
-        (told,) = await self._tells(key, [(request.path_params["assignment"], given.reward)])
+    async def reward(self, call: Call) -> m.Receipt:
+        """Count one reward."""
+        (told,) = await self._tells(call.key, [(call.name("assignment"), call.body.reward)])
         if told is None:
             raise not_found("such assignment")
         (status,) = await self.writer.do([told])
         return m.Receipt(status)
 
-    async def rewards(self, _: Request, key: m.KeyView, batch: m.RewardBatch) -> m.Receipts:
-        """Many rewards, each with its own fate."""
-        told = await self._tells(key, [(one.assignment, one.reward) for one in batch.rewards])
+    async def rewards(self, call: Call) -> m.Receipts:
+        """Count many rewards, each with its own status."""
+        told = await self._tells(call.key, [(one.assignment, one.reward) for one in call.body.rewards])
         known = [one for one in told if one is not None]
         found = iter(await self.writer.do(known) if known else ())
         return m.Receipts(["unknown" if one is None else next(found) for one in told])
 
     async def _tells(self, key: m.KeyView, given: list[tuple[str, float]]) -> list[Tell | None]:
-        """Rewards of tokens that we made, and that this key may report to; None for others."""
+        """Return a report for each token that we made and that this key may report to; None for others."""
         places = [tokens.open_token(token) for token, _ in given]
         named = {place.experiment for place in places if place is not None}
-        known = {number: await self._sealing(key, number) for number in named}
+        known = {number: await self._reportable(key, number) for number in named}
         told: list[Tell | None] = []
         for place, (token, reward) in zip(places, given, strict=True):
             started = None if place is None else known[place.experiment]
@@ -112,16 +138,16 @@ class API:
             told.append(Tell(started, place, started.description.grid.encode(reward, clip=True)))
         return told
 
-    async def _sealing(self, key: m.KeyView, number: int) -> Started | None:
-        """The experiment of this number, which a token names; None if there is none that this key may report to."""
+    async def _reportable(self, key: m.KeyView, number: int) -> Started | None:
+        """Return the experiment of this number; None if there is none that this key may report to."""
         try:
             return await self._started(number, key)
         except ServiceProblem:
             return None
 
     async def _started(self, name: str | int, key: m.KeyView) -> Started:
-        """An experiment that has started; a key for another one does not learn that it is there, nor in what state."""
-        known = self.control.remembered(name)
+        """Return a started experiment. A key for another one does not learn that it exists, nor its state."""
+        known = self.control.cached(name)
         if known is None:
             known = await run_in_threadpool(self.control.started, name, key.experiment)
         may_see(key, known.uid, name)
@@ -129,112 +155,111 @@ class API:
 
     # ------------------------------------------------------------------ experiments
 
-    async def list_experiments(self, _: Request, key: m.KeyView) -> m.Experiments:
-        """All that this key may see."""
+    async def list_experiments(self, call: Call) -> m.Experiments:
+        """Return all experiments that this key may see."""
         found = await run_in_threadpool(self.control.experiments)
-        return m.Experiments([one for one in found if key.experiment in {None, one.id}])
+        return m.Experiments([one for one in found if call.key.experiment in {None, one.id}])
 
-    async def create_experiment(self, _: Request, __: m.KeyView, new: m.NewExperiment) -> m.ExperimentView:
-        """A new draft."""
-        return await run_in_threadpool(self.control.create, new)
+    async def create_experiment(self, call: Call) -> m.ExperimentView:
+        """Make a draft."""
+        return await run_in_threadpool(self.control.create, call.body)
 
-    async def show_experiment(self, request: Request, key: m.KeyView) -> m.ExperimentView:
-        """One experiment, if this key may see it."""
-        name = request.path_params["experiment"]
+    async def show_experiment(self, call: Call) -> m.ExperimentView:
+        """Return one experiment, if this key may see it."""
+        name = call.name("experiment")
         found = await run_in_threadpool(self.control.experiment, name)
-        may_see(key, found.id, name)
+        may_see(call.key, found.id, name)
         return found
 
-    async def replace_experiment(self, request: Request, _: m.KeyView, new: m.NewExperiment) -> m.ExperimentView:
-        """Another draft in its place."""
-        return await run_in_threadpool(self.control.replace, request.path_params["experiment"], new)
+    async def replace_experiment(self, call: Call) -> m.ExperimentView:
+        """Change a draft."""
+        return await run_in_threadpool(self.control.replace, call.name("experiment"), call.body)
 
-    async def delete_experiment(self, request: Request, _: m.KeyView) -> None:
-        """No draft any more."""
-        await run_in_threadpool(self.control.delete, request.path_params["experiment"])
+    async def delete_experiment(self, call: Call) -> None:
+        """Delete a draft."""
+        await run_in_threadpool(self.control.delete, call.name("experiment"))
 
-    def _changing(self, verb: str) -> Callable[[Request, m.KeyView], Awaitable[m.ExperimentView]]:
-        async def change(request: Request, _: m.KeyView) -> m.ExperimentView:
+    def _changing(self, verb: str) -> Callable[[Call], Awaitable[m.ExperimentView]]:
+        async def change(call: Call) -> m.ExperimentView:
             work: Callable[[str], m.ExperimentView] = getattr(self.control, verb)
-            return await run_in_threadpool(work, request.path_params["experiment"])
+            return await run_in_threadpool(work, call.name("experiment"))
 
         return change
 
-    async def releases(self, request: Request, key: m.KeyView) -> m.Releases:
-        """All that was released."""
-        seen = await self.show_experiment(request, key)
+    async def releases(self, call: Call) -> m.Releases:
+        """Return an experiment's releases."""
+        seen = await self.show_experiment(call)
         return m.Releases(await run_in_threadpool(self.control.releases, seen.id))
 
-    async def epochs(self, request: Request, key: m.KeyView) -> m.Epochs:
-        """All epochs."""
-        seen = await self.show_experiment(request, key)
+    async def epochs(self, call: Call) -> m.Epochs:
+        """Return an experiment's epochs."""
+        seen = await self.show_experiment(call)
         return m.Epochs(await run_in_threadpool(self.control.epochs, seen.id))
 
-    async def plan(self, request: Request, key: m.KeyView) -> m.PlanView:
-        """What the open epoch needs."""
-        seen = await self.show_experiment(request, key)
+    async def plan(self, call: Call) -> m.PlanView:
+        """Return the plan of an experiment's open epoch."""
+        seen = await self.show_experiment(call)
         return await run_in_threadpool(self.control.open_plan, seen.id)
 
-    async def totals(self, request: Request, key: m.KeyView, given: m.EpochTotals) -> None:
-        """An epoch's totals from an event log."""
-        seen = await self.show_experiment(request, key)
-        await run_in_threadpool(self.control.close_with, seen.id, given.epoch, given.totals)
+    async def totals(self, call: Call) -> None:
+        """Close an epoch with totals from an event log."""
+        seen = await self.show_experiment(call)
+        await run_in_threadpool(self.control.close_with, seen.id, call.body.epoch, call.body.totals)
         if self.journal is not None:
-            await run_in_threadpool(self.journal.catch_up, self.control.store)
+            await run_in_threadpool(self.journal.catch_up, self.control.database)
 
     # ------------------------------------------------------------------ populations, keys, planning
 
-    async def populations(self, _: Request, key: m.KeyView) -> m.Populations:
-        """All populations."""
-        _for_all(key)
+    async def populations(self, call: Call) -> m.Populations:
+        """Return all populations."""
+        _for_all(call.key)
         return m.Populations(await run_in_threadpool(self.control.populations))
 
-    async def create_population(self, _: Request, __: m.KeyView, new: m.NewPopulation) -> m.PopulationView:
-        """A new one."""
-        return await run_in_threadpool(self.control.create_population, new)
+    async def create_population(self, call: Call) -> m.PopulationView:
+        """Make a population."""
+        return await run_in_threadpool(self.control.create_population, call.body)
 
-    async def set_budget(self, request: Request, _: m.KeyView, new: m.NewBudget) -> m.PopulationView:
-        """Another budget."""
-        return await run_in_threadpool(self.control.set_budget, request.path_params["population"], new.budget)
+    async def set_budget(self, call: Call) -> m.PopulationView:
+        """Change a population's budget."""
+        return await run_in_threadpool(self.control.set_budget, call.name("population"), call.body.budget)
 
-    async def ledger(self, request: Request, key: m.KeyView) -> m.Ledger:
-        """What a population has lost, line by line."""
-        _for_all(key)
-        return await run_in_threadpool(self.control.ledger, request.path_params["population"])
+    async def ledger(self, call: Call) -> m.Ledger:
+        """Return a population's ledger."""
+        _for_all(call.key)
+        return await run_in_threadpool(self.control.ledger, call.name("population"))
 
-    async def keys(self, _: Request, __: m.KeyView) -> m.Keys:
-        """All keys, without their secrets."""
+    async def keys(self, _: Call) -> m.Keys:
+        """Return all keys, without their secrets."""
         return m.Keys(await run_in_threadpool(self.control.keys))
 
-    async def make_key(self, _: Request, __: m.KeyView, new: m.NewKey) -> m.MadeKey:
-        """A new key."""
-        return await run_in_threadpool(self.control.make_key, new)
+    async def make_key(self, call: Call) -> m.MadeKey:
+        """Make a key."""
+        return await run_in_threadpool(self.control.make_key, call.body)
 
-    async def revoke_key(self, request: Request, _: m.KeyView) -> m.KeyView:
-        """A key's end."""
-        return await run_in_threadpool(self.control.revoke_key, request.path_params["key"])
+    async def revoke_key(self, call: Call) -> m.KeyView:
+        """Revoke a key."""
+        return await run_in_threadpool(self.control.revoke_key, call.name("key"))
 
-    async def algorithms(self, _: Request, __: m.KeyView) -> m.Algorithms:
-        """What can be run."""
+    async def algorithms(self, _: Call) -> m.Algorithms:
+        """Return the policies and rules that can be run."""
         return m.Algorithms(self.control.algorithms())
 
-    async def planner(self, request: Request, _: m.KeyView) -> m.ExperimentPlan:
-        """How long it would take."""
+    async def planner(self, call: Call) -> m.ExperimentPlan:
+        """Return the epochs that an experiment would take."""
         try:
-            given = msgspec.convert(dict(request.query_params), m.PlannerRequest, strict=False)
+            given = msgspec.convert(dict(call.request.query_params), m.PlannerRequest, strict=False)
         except msgspec.ValidationError as error:
             raise _badly_formed(error) from None
-        fields = msgspec.structs.asdict(given)
-        return await run_in_threadpool(lambda: self.control.plan(**fields))
+        return await run_in_threadpool(self.control.plan, given)
 
     # ------------------------------------------------------------------ machines
 
-    async def health(self, _: Request, __: m.KeyView) -> m.Health:
-        """Whether the process is there."""
+    async def health(self, _: Call) -> m.Health:
+        """Answer, which shows that the process is alive."""
         return m.Health("ok")
 
-    async def ready(self, _: Request, __: m.KeyView) -> m.Health | Response:
-        """Whether the database answers."""
+    async def ready(self, _: Call) -> m.Health | Response:
+        """Ask the database for the time, which shows that the process can serve."""
         try:
             await run_in_threadpool(self.control.now)
         except Exception as error:  # whatever it is, this process cannot serve now
@@ -242,22 +267,35 @@ class API:
         return m.Health("ok")
 
     async def show_metrics(self, request: Request) -> Response:
-        """Counts of requests, in Prometheus' format, for who runs the service: even sums say something of rewards."""
-        await self.access.check(request)
+        """Return counts of requests in Prometheus' format. They need an admin's key: even sums depend on rewards."""
+        await self.authorizer.check(request)
         return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def show_document(self, _: Request) -> Response:
-        """The OpenAPI document."""
+        """Return the OpenAPI document."""
         return Response(self._document, media_type="application/json")
 
 
 def answer(message: Any, status: int = 200) -> Response:
-    """A message as JSON."""
+    """Return a message as JSON.
+
+    Args:
+        message: The message.
+        status: The status of the answer.
+    """
     return Response(_ENCODER.encode(message), status, media_type="application/json")
 
 
 async def read(request: Request, kind: type) -> Any:
-    """The request's body as a message; what is wrong with it is said with the place where it is wrong."""
+    """Return the body of a request as a message.
+
+    Args:
+        request: The request.
+        kind: The message's type.
+
+    Raises:
+        ServiceProblem: The body is too large, no JSON, or not of this type; it names the field at fault.
+    """
     body = await request.body()
     if len(body) > MOST_BYTES:
         raise ServiceProblem(413, "too large", f"a request has at most {MOST_BYTES:,} bytes")
@@ -273,12 +311,12 @@ async def read(request: Request, kind: type) -> Any:
 
 def _badly_formed(error: msgspec.ValidationError) -> ServiceProblem:
     said = str(error)
-    place = said.partition(" - at `$.")[2].rstrip("`") or None
-    return ServiceProblem(422, "invalid request", said, place)
+    field = said.partition(" - at `$.")[2].rstrip("`") or None
+    return ServiceProblem(422, "invalid request", said, field)
 
 
 def _for_all(key: m.KeyView) -> None:
-    """A key for one experiment does not learn about others."""
+    """Refuse a key for one experiment: it does not learn about others."""
     if key.experiment is not None:
         raise ServiceProblem(403, "forbidden", "this key is for one experiment")
 

@@ -1,4 +1,4 @@
-"""One process of the service: the API, the dashboard, a writer, and a thread that closes ripe epochs."""
+"""One process of the service: the API, the dashboard, a writer, and a thread that closes due epochs."""
 
 from __future__ import annotations
 
@@ -21,35 +21,42 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import dashboard
 from discreet.service.experiments import closing
+from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.api import API
 from discreet.service.http.errors import ServiceProblem, not_found
 from discreet.service.http.messages import Problem
 from discreet.service.http.metrics import Metrics
-from discreet.service.storage.database import AWAY, SQLiteStore, Store
-from discreet.service.storage.group_commit import Writer
+from discreet.service.storage.database import UNAVAILABLE, Database
 
 log = logging.getLogger("discreet.service")
-TICK = 1.0  # seconds between looks for ripe epochs: a coarse clock tells nothing about how long a release took
+TICK = 1.0  # seconds between looks for due epochs: a coarse clock hides how long a release took
 _CLIENT = Path(__file__).parent / "static" / "discreet.js"
 
 
-class Closer:
-    """A thread that closes ripe epochs, keeps the journal and deletes what is no longer needed."""
+class ClosingThread:
+    """A thread that closes due epochs, writes the journal and deletes what is no longer needed.
 
-    def __init__(self, store: Store, metrics: Metrics, journal: Journal | None, tick: float = TICK) -> None:
-        self._store, self._metrics, self._journal, self._tick = store, metrics, journal, tick
-        self._forgotten = False  # nor is it known what the process before this one has left
+    Args:
+        database: The database.
+        metrics: Counters of this process.
+        journal: The journal of releases, if there is one.
+        tick: Seconds between looks for due epochs.
+    """
+
+    def __init__(self, database: Database, metrics: Metrics, journal: Journal | None, tick: float = TICK) -> None:
+        self._database, self._metrics, self._journal, self._tick = database, metrics, journal, tick
+        self._erased = False  # of the log, also of the process before this one
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="discreet-closer", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End after what is being done."""
+        """End the thread after what it is doing."""
         self._stopped.set()
         self._thread.join()
 
@@ -57,31 +64,31 @@ class Closer:
         while not self._stopped.wait(self._tick):
             try:
                 self.look()
-            except Exception as error:  # it must go on: the next look may find the database again
-                log.error("looking for ripe epochs failed: %s", type(error).__name__)
+            except Exception as error:  # go on: the database may be back at the next look
+                log.error("looking for due epochs failed: %s", type(error).__name__)
 
     def look(self) -> int:
-        """Close what is ripe; gives how many epochs that were."""
-        closed = sum(self._close(experiment) for experiment in closing.ripe(self._store))
-        if self._journal is not None:  # also for epochs that somebody else has closed
-            self._journal.catch_up(self._store)
-        while closing.scrub(self._store) and not self._stopped.is_set():
-            self._forgotten = False
-        if not self._forgotten and isinstance(self._store, SQLiteStore):
-            self._forgotten = self._store.forget()
+        """Close due epochs, and return their number."""
+        closed = sum(self._close(experiment) for experiment in closing.due(self._database))
+        if self._journal is not None:  # also for epochs that another process has closed
+            self._journal.catch_up(self._database)
+        while closing.delete_assignments(self._database) and not self._stopped.is_set():
+            self._erased = False
+        if not self._erased:
+            self._erased = self._database.erase_log()
         return closed
 
     def _close(self, experiment: int) -> bool:
         try:
-            closed = closing.close_if_ripe(self._store, experiment) is not None
-        except Exception as error:  # one experiment's trouble is not another's
+            closed = closing.close_if_due(self._database, experiment) is not None
+        except Exception as error:  # other experiments are closed all the same
             self._metrics.closed(failed=True)
             log.error("closing an epoch failed: %s", type(error).__name__)
             return False
         if closed:
             self._metrics.closed()
             if self._journal is not None:
-                self._journal.catch_up(self._store)
+                self._journal.catch_up(self._database)
         return closed
 
 
@@ -94,10 +101,19 @@ def make_app(
     origins: Sequence[str] = (),
     writer: Writer | None = None,
 ) -> ASGIApp:
-    """The application. Without a `tick`, nothing is closed by itself. Pages of `origins` may assign and report."""
+    """Return the application.
+
+    Args:
+        control: The control plane.
+        journal: The journal of releases, if there is one.
+        tick: Seconds between looks for due epochs; None to close nothing by itself.
+        secure: True to have cookies sent over TLS only.
+        origins: Sites whose pages may assign and report.
+        writer: Assigns units and counts rewards; by default a new one.
+    """
     metrics = Metrics()
-    writer = writer or Writer(control.store)
-    closer = Closer(control.store, metrics, journal, tick or TICK)
+    writer = writer or Writer(control.database)
+    closer = ClosingThread(control.database, metrics, journal, tick or TICK)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -116,27 +132,32 @@ def make_app(
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
         ServiceProblem: _problem,
         HTTPException: _http_problem,
-        **dict.fromkeys(AWAY, _unavailable),
+        **dict.fromkeys(UNAVAILABLE, _unavailable),
         Exception: _unforeseen,
     }
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
-    return Watched(_reachable(app, origins) if origins else app, metrics)
+    return Outermost(_reachable(app, origins) if origins else app, metrics)
 
 
 def _reachable(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
-    """Pages of other sites may send what the browser's client sends, with a key and without cookies."""
+    """Let pages of other sites send what the browser's client sends, with a key and without cookies."""
     headers = ("authorization", "content-type")
     return CORSMiddleware(app, allow_origins=origins, allow_methods=("POST", "PUT"), allow_headers=headers)
 
 
-class Watched:
-    """Around everything: times and counts requests, sets headers, and logs what nobody foresaw."""
+class Outermost:
+    """The outermost application: times and counts requests, sets headers, and logs unexpected errors.
+
+    Args:
+        app: The application inside.
+        metrics: Counters of this process.
+    """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Serve a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -146,11 +167,10 @@ class Watched:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                there = message["headers"]
-                message["headers"] = [*there, *(one for one in _HEADERS if one not in there)]
+                message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
-        # no name has a zero byte, and PostgreSQL refuses to look for one
+        # no name has a zero byte, and PostgreSQL takes none in a query
         work = problem_response(not_found("such page")) if "\0" in scope["path"] else self._app
         try:
             await work(scope, receive, watch)
@@ -164,7 +184,7 @@ _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-r
 
 
 def problem_response(problem: ServiceProblem) -> Response:
-    """A problem as RFC 9457 has it."""
+    """Return a problem as RFC 9457 has it."""
     kind = f"urn:discreet:{problem.title.replace(' ', '-')}"
     said = Problem(kind, problem.title, problem.status, problem.detail, problem.field)
     headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
@@ -193,5 +213,5 @@ def _unforeseen(_: Request, __: Any) -> Response:
 
 
 async def _client(_: Request) -> Response:
-    """The client for browsers."""
+    """Return the client for browsers."""
     return FileResponse(_CLIENT, media_type="text/javascript")

@@ -1,4 +1,4 @@
-"""Whose request it is, and whether they may: keys in headers, remembered for a moment."""
+"""Keys of requests and their scopes. A key is cached for a second."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from discreet.service.experiments.control import Control
 from discreet.service.http.errors import ServiceProblem, not_found
 from discreet.service.http.messages import KeyView, Scope
 
-_MOMENT = 1.0  # seconds for which a key is remembered, and so the time that a revocation may take
+_MOMENT = 1.0  # seconds for which a key is cached, and so the time that a revocation may take
 _MOST = 10_000
 
 
-class Access:
-    """Looks keys up in the database, and remembers them for a second: traffic shows the same one all the time."""
+class Authorizer:
+    """Looks keys up in the database, and caches them for a second: most requests have the same one.
+
+    Args:
+        control: The control plane.
+    """
 
     def __init__(self, control: Control) -> None:
         self._control = control
@@ -25,9 +29,17 @@ class Access:
         self._looking: dict[str, asyncio.Task[KeyView | None]] = {}
 
     async def check(self, request: Request, *scopes: Scope) -> KeyView:
-        """The request's key, which has one of these scopes; an admin's key may do everything."""
+        """Return the key of a request.
+
+        Args:
+            request: The request.
+            *scopes: The scopes of which the key must have one; an admin's key may do everything.
+
+        Raises:
+            ServiceProblem: There is no valid key, or it has none of the scopes.
+        """
         key = bearer(request)
-        found = self._remembered(key)
+        found = self._cached(key)
         if found is None:
             found = await asyncio.shield(self._looking.get(key) or self._look(key))
         if found is None:
@@ -39,7 +51,7 @@ class Access:
         return found
 
     def _look(self, key: str) -> asyncio.Task[KeyView | None]:
-        """One look for all who show this key meanwhile, or the whole traffic would be in the database each moment."""
+        """Look a key up once for all requests that have it meanwhile, or each second all of them would do so."""
 
         async def look() -> KeyView | None:
             try:
@@ -54,13 +66,13 @@ class Access:
         self._looking[key] = asyncio.create_task(look())
         return self._looking[key]
 
-    def _remembered(self, key: str) -> KeyView | None:
+    def _cached(self, key: str) -> KeyView | None:
         at, found = self._seen.get(key, (0.0, None))
         return found if time.monotonic() - at < _MOMENT else None
 
 
 def bearer(request: Request) -> str:
-    """The key in the Authorization header."""
+    """Return the key in the Authorization header."""
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     if kind.lower() != "bearer" or not key:
         raise ServiceProblem(401, "unauthorized", "give a key in the header, as Authorization: Bearer dk_...")
@@ -68,6 +80,15 @@ def bearer(request: Request) -> str:
 
 
 def may_see(key: KeyView, experiment: str, name: str | int) -> None:
-    """A key for one experiment does not see that others exist: asked for by their name, they are not there."""
+    """Refuse a key that is for another experiment, as if this one did not exist.
+
+    Args:
+        key: The key.
+        experiment: The public id of the experiment that was found.
+        name: The name by which it was asked for.
+
+    Raises:
+        ServiceProblem: The key is for another experiment.
+    """
     if key.experiment is not None and key.experiment != experiment:
         raise not_found(f"experiment {name!r}")

@@ -1,4 +1,4 @@
-"""What is said when a request cannot be served: RFC 9457 problems, in words that tell what would be right."""
+"""Refusals of requests, as problems of RFC 9457. The message says what would be right."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from discreet.core.errors import DiscreetError
 
 
 class ServiceProblem(DiscreetError):
-    """A request that is refused: `status` as in HTTP, a short `title`, a `detail` for people, and the `field` at fault.
+    """A request that is refused.
+
+    Args:
+        status: The HTTP status.
+        title: A short name of the problem.
+        detail: The message for people.
+        field: The field at fault, if there is one.
 
     >>> ServiceProblem(404, "not found", "there is no experiment 'banners'")
     ServiceProblem(404, 'not found', "there is no experiment 'banners'")
@@ -21,20 +27,30 @@ class ServiceProblem(DiscreetError):
 
 
 def invalid(field: str, detail: str) -> ServiceProblem:
-    """Something in the request is not as it should be."""
+    """Return the problem of a request with a wrong field.
+
+    Args:
+        field: The field.
+        detail: The message.
+    """
     return ServiceProblem(422, "invalid request", detail, field)
 
 
 def not_found(what: str) -> ServiceProblem:
-    """There is no such thing, or it is not this key's to see."""
+    """Return the problem of a request for a thing that does not exist, or that its key may not see."""
     return ServiceProblem(404, "not found", f"there is no {what}")
 
 
-def conflict(detail: str) -> ServiceProblem:
-    """The request is fine, but not now."""
-    return ServiceProblem(409, "conflict", detail)
+def conflict(detail: str, field: str | None = None) -> ServiceProblem:
+    """Return the problem of a request that is fine, but not now.
+
+    Args:
+        detail: The message.
+        field: The field at fault, if there is one.
+    """
+    return ServiceProblem(409, "conflict", detail, field)
 
 
 def over_budget(detail: str) -> ServiceProblem:
-    """The population has not enough left."""
+    """Return the problem of a population that has not enough left."""
     return ServiceProblem(409, "over budget", detail, "epsilon")

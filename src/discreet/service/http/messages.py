@@ -1,6 +1,6 @@
-"""What travels over HTTP: every request and every answer, checked as it is read.
+"""The messages of the HTTP API: every request and every answer, checked as it is read.
 
-Nothing here can carry a reward back: answers hold what was released, what was planned, and what follows from those.
+No answer can hold a reward: answers hold what was released, what was planned, and what follows from those.
 """
 
 from __future__ import annotations
@@ -12,33 +12,37 @@ from msgspec import Meta, Struct, field
 MOST_UNITS = 1000
 MOST_REWARDS = 10_000
 MOST_ARMS = 100
+MOST_NAME = 200
+MOST_DESCRIPTION = 2000
+MOST_WINDOW = 10_000_000
+SLUG = "[a-z0-9][a-z0-9-]{0,62}"
+DECIMAL = r"[0-9]{1,9}(\.[0-9]{1,18})?"
 
 _END = r"$(?!\n)"  # in Python's patterns a `$` alone lets a line's end pass
-Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]  # PostgreSQL takes no zero byte
-Slug = Annotated[
-    str, Meta(pattern=rf"^[a-z0-9][a-z0-9-]{{0,62}}{_END}", description="lower-case letters, digits and dashes")
+Name = Annotated[str, Meta(min_length=1, max_length=MOST_NAME, pattern=r"^[^\x00]*$")]  # PostgreSQL takes no zero byte
+Slug = Annotated[str, Meta(pattern=f"^{SLUG}{_END}", description="lower-case letters, digits and dashes")]
+UnitName = Annotated[
+    str, Meta(min_length=1, max_length=MOST_NAME, description="who or what is assigned: a person, a visit")
 ]
-UnitName = Annotated[str, Meta(min_length=1, max_length=200, description="who or what is assigned: a person, a visit")]
-Decimal = Annotated[
-    str, Meta(pattern=rf"^[0-9]{{1,9}}(\.[0-9]{{1,18}})?{_END}", description="a number as text, so that it stays exact")
-]
+Decimal = Annotated[str, Meta(pattern=f"^{DECIMAL}{_END}", description="a number as text, so that it stays exact")]
 State = Literal["draft", "running", "paused", "stopped", "archived"]
 Scope = Literal["assign", "report", "analyse", "admin"]
 PrivacyUnit = Literal["person", "event"]
 Contribution = Literal["each-epoch", "once"]
 Source = Literal["assignments", "totals"]
 Status = Literal["accepted", "late", "unknown"]
+LedgerKind = Literal["budget", "reserve", "release", "forfeit", "refund"]
 
 
 class Request(Struct, forbid_unknown_fields=True, omit_defaults=False):
-    """The base of what clients send: unknown fields are refused, so a typing error does not pass in silence."""
+    """The base class of requests: unknown fields are refused, so that a typing error does not pass in silence."""
 
 
 # ---------------------------------------------------------------------- experiments
 
 
 class NewExperiment(Request):
-    """What is tried, on whom, and what it may cost them. It cannot be changed once the experiment has started.
+    """A new experiment: its arms, its population, and its epsilon. It cannot be changed once it has started.
 
     A bandit has `arms` and a `policy`; a private running mean has a `rule` instead. `privacy_unit` "person" protects
     everything that one person ever reports: a person counts once in each epoch (`contribution` "each-epoch", for
@@ -56,19 +60,19 @@ class NewExperiment(Request):
     low: float = 0.0
     high: float = 1.0
     default_reward: float | None = None
-    """What a reward that never comes counts as: `low` if nothing is said."""
-    window: Annotated[float, Meta(gt=0, le=10_000_000)] = 3600.0
+    """The value of a reward that never comes: `low` if nothing is said."""
+    window: Annotated[float, Meta(gt=0, le=MOST_WINDOW)] = 3600.0
     """Seconds from an assignment until its reward must be in."""
     privacy_unit: PrivacyUnit = "person"
     contribution: Contribution | None = None
     population: Slug = "everybody"
     source: Source = "assignments"
-    """Whether the service assigns, or an event log is aggregated elsewhere and its totals are handed in."""
-    description: Annotated[str, Meta(max_length=2000)] = ""
+    """"assignments" if the service assigns; "totals" if an event log is aggregated elsewhere and its totals sent."""
+    description: Annotated[str, Meta(max_length=MOST_DESCRIPTION)] = ""
 
 
 class PrivacyLabel(Struct):
-    """What is promised, in numbers and in words: shown with every experiment."""
+    """The promise of privacy, in numbers and in words: shown with every experiment."""
 
     epsilon: Decimal
     unit: PrivacyUnit
@@ -92,7 +96,7 @@ class ArmView(Struct):
 
 
 class ReleaseView(Struct):
-    """One noisy total, as it left the private side."""
+    """One noisy total, as it was released."""
 
     epoch: int
     arm: str | None
@@ -104,26 +108,26 @@ class ReleaseView(Struct):
     radius: float
     """The mean lies within this of the noisy mean, for sampling and noise together, with probability 95 %."""
     epsilon: Decimal
-    what: str
+    kind: str
 
 
 class EpochView(Struct):
     """One epoch: all of it follows from what was released before, and from who came when."""
 
     number: int
-    state: Literal["open", "closed", "burnt", "discarded"]
+    state: Literal["open", "closed", "forfeited", "discarded"]
     planned: dict[str, int]
     learns: bool
     quota: int
     dealt: int
     epsilon: Decimal
-    """What this epoch costs a unit of privacy that is in it."""
+    """The cost to a unit of privacy that is in it."""
     opened_at: float
     full_at: float | None
-    ripe_at: float | None
+    due_at: float | None
     closed_at: float | None
     threshold: float | None
-    """How far behind the best noisy mean an arm may lie, where the policy has such a number."""
+    """The distance from the best noisy mean at which an arm is dropped, where the policy has such a number."""
     releases: list[ReleaseView]
     eliminated: list[str]
 
@@ -151,7 +155,7 @@ class ExperimentView(Struct):
     epoch: EpochView | None
     best: str | None
     settled: bool
-    """Whether nothing is left to find out."""
+    """True if nothing is left to find out."""
     estimate: float | None
     """Of a rule that has halted: the mean, with its promise in `answer`."""
     answer: str | None
@@ -182,14 +186,14 @@ class Releases(Struct):
 
 
 class AssignRequest(Request):
-    """Whom to assign: named units, or (at event level) a number of nameless ones."""
+    """A request for assignments: of named units, or (at event level) of a number of nameless ones."""
 
     units: Annotated[list[UnitName], Meta(min_length=1, max_length=MOST_UNITS)] | None = None
     count: Annotated[int, Meta(ge=1, le=MOST_UNITS)] | None = None
 
 
 class Assignment(Struct):
-    """What one unit gets. Without `learn` its reward is not needed, and `assignment` is null."""
+    """The assignment of one unit. Without `learn` its reward is not needed, and `assignment` is null."""
 
     unit: str | None
     arm: str | None
@@ -225,26 +229,26 @@ class RewardBatch(Request):
 
 
 class Receipt(Struct):
-    """What became of a reward."""
+    """The status of a reward."""
 
     status: Status
 
 
 class Receipts(Struct):
-    """What became of each reward of a batch, in its order."""
+    """The status of each reward of a batch, in its order."""
 
     statuses: list[Status]
 
 
 class EpochTotals(Request):
-    """The exact totals of the open epoch, in grid units, of an experiment that is fed from an event log."""
+    """The exact totals of the open epoch, in grid steps, of an experiment that is fed from an event log."""
 
     epoch: int
     totals: dict[str, Annotated[int, Meta(ge=0)]]
 
 
 class PlanView(Struct):
-    """What an event log must be aggregated to: how many contributions of each arm, on which grid."""
+    """The plan of an open epoch: the number of contributions of each arm, and the grid of rewards."""
 
     epoch: int
     pulls: dict[str, int]
@@ -267,7 +271,7 @@ class NewPopulation(Request):
 
 
 class NewBudget(Request):
-    """Another budget for a population: never less than is set aside."""
+    """Another budget for a population: never less than is reserved."""
 
     budget: Decimal
 
@@ -279,7 +283,7 @@ class LedgerEntry(Struct):
     population: str
     experiment: str | None
     epoch: int | None
-    kind: Literal["budget", "reserve", "release", "burn", "refund"]
+    kind: LedgerKind
     epsilon: Decimal
     at: float
     digest: str
@@ -306,11 +310,11 @@ class Ledger(Struct):
     population: PopulationView
     entries: list[LedgerEntry]
     intact: bool
-    """Whether the chain of digests holds."""
+    """True if the chain of digests holds."""
 
 
 class NewKey(Request):
-    """A key for somebody: what it may do, for which experiment (null: all), and for how long."""
+    """A request for a key: its scopes, its experiment (null: all), and its lifetime in seconds."""
 
     name: Name
     scopes: Annotated[list[Scope], Meta(min_length=1, max_length=4)]
@@ -319,7 +323,7 @@ class NewKey(Request):
 
 
 class KeyView(Struct):
-    """A key without its secret, which is not kept."""
+    """A key without its secret, which is not stored."""
 
     id: str
     name: str
@@ -345,16 +349,16 @@ class Keys(Struct):
 
 
 class PlannerRequest(Request):
-    """What is to be planned: how many arms, at which epsilon, to tell a gap apart with probability 1 - beta."""
+    """A request for a plan: the number of arms, epsilon, and the gap to find with probability 1 - beta."""
 
     arms: Annotated[int, Meta(ge=2, le=MOST_ARMS)]
     epsilon: Decimal
     gap: Annotated[float, Meta(gt=0, le=1)]
-    """As a share of the rewards' range."""
+    """The gap as a share of the rewards' range."""
     beta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
     policy: str | None = None
     per_hour: Annotated[float, Meta(gt=0)] | None = None
-    window: Annotated[float, Meta(ge=0, le=10_000_000)] = 0.0
+    window: Annotated[float, Meta(ge=0, le=MOST_WINDOW)] = 0.0
     privacy_unit: PrivacyUnit = "person"
 
 
@@ -363,17 +367,17 @@ class PlannedEpoch(Struct):
 
     number: int
     gap: float
-    """What an arm must be behind to be gone after this epoch."""
+    """The gap from which on an arm is dropped after this epoch."""
     each: int
     total: int
     """Assignments of all arms up to here."""
     epsilon: Decimal
     ends_after: float | None
-    """Seconds from the start, at the given traffic and window."""
+    """Seconds from the start, at the given rate of assignments and window."""
 
 
 class ExperimentPlan(Struct):
-    """How many assignments an experiment takes, and how long, before it is run."""
+    """The number of assignments that an experiment takes, and the time, before it is run."""
 
     policy: str
     epochs: list[PlannedEpoch]
@@ -395,7 +399,7 @@ class AlgorithmView(Struct):
 
 
 class Algorithms(Struct):
-    """All of them."""
+    """All algorithms."""
 
     algorithms: list[AlgorithmView]
 
@@ -411,7 +415,7 @@ class Problem(Struct, omit_defaults=True):
 
 
 class Health(Struct):
-    """Whether this process is alive, or ready."""
+    """The state of a process."""
 
     status: Literal["ok", "unavailable"]
     detail: str = ""

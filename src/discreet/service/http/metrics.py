@@ -1,6 +1,6 @@
-"""Counts for whoever watches the machines: requests, their times, their answers. None of rewards, arms or experiments.
+"""Counts of requests, their times and their answers. None of rewards, arms or experiments.
 
-How many rewards come in tells how many succeed, where only successes are reported. So nothing here counts them, and
+Where only successes are reported, the number of rewards is the number of successes. So nothing here counts them, and
 the requests that carry them are counted with all others.
 """
 
@@ -25,7 +25,12 @@ class Metrics:
         self._assigned = self._closed = self._failed_closes = 0
 
     def answered(self, status: int, seconds: float) -> None:
-        """A request has been answered."""
+        """Count a request that was answered.
+
+        Args:
+            status: The status of the answer.
+            seconds: The time that it took.
+        """
         with self._lock:
             family = f"{status // 100}xx"
             self._answers[family] = self._answers.get(family, 0) + 1
@@ -33,18 +38,18 @@ class Metrics:
             self._times[bisect_left(_BOUNDS, seconds)] += 1
 
     def assigned(self, count: int) -> None:
-        """Units were assigned: who takes part is public."""
+        """Count units that were assigned: who takes part is public."""
         with self._lock:
             self._assigned += count
 
     def closed(self, *, failed: bool = False) -> None:
-        """An epoch was closed, or could not be."""
+        """Count an epoch that was closed, or could not be."""
         with self._lock:
             self._failed_closes += failed
             self._closed += not failed
 
     def text(self) -> str:
-        """All of it."""
+        """Return all counters in Prometheus' format."""
         with self._lock:
             lines = [
                 "# TYPE discreet_info gauge",

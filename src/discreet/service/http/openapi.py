@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of operations and the messages themselves."""
+"""The OpenAPI document, made from the table of operations and the types of messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ABOUT = (
 
 
 def document() -> dict[str, Any]:
-    """All of it, as JSON values."""
+    """Return the document as JSON values."""
     kinds: list[Any] = [m.Problem]
     for operation in OPERATIONS:
         kinds += [kind for kind in (operation.answer, operation.body) if kind is not None and kind not in kinds]
@@ -108,7 +108,7 @@ def _query_parameters(kind: type) -> list[dict[str, Any]]:
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """A query has no null: what may be null may be left out."""
+    """Return the schema of a parameter: a query has no null, so what may be null may be left out."""
     choices = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     kept = choices[0] if choices else schema
     return {key: value for key, value in kept.items() if not (key == "default" and value is None)}

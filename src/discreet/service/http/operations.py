@@ -1,4 +1,4 @@
-"""Every operation of the API in one table: its path, who may call it, what it takes and what it gives.
+"""Every operation of the API in one table: its path, its scopes, its request and its answer.
 
 The routes, the checks of keys and the OpenAPI document are made from it.
 """
@@ -13,7 +13,20 @@ from discreet.service.http.messages import Scope
 
 @dataclass(frozen=True)
 class Operation:
-    """One line of the table. `name` is the method that does it; without `scopes`, anybody may call it."""
+    """One line of the table.
+
+    Args:
+        method: The HTTP method.
+        path: The path, with parameters in braces.
+        name: The method of `API` that does it.
+        about: A sentence about it.
+        scopes: The scopes of which a key must have one; None if anybody may call it.
+        answer: The type of its answer; None if it has none.
+        body: The type of its request, if it takes one.
+        status: The status of its answer.
+        query: The type of its query, if it takes one.
+        problems: Further statuses of its refusals.
+    """
 
     method: str
     path: str
@@ -31,11 +44,11 @@ ONE = "/v1/experiments/{experiment}"
 READ: tuple[Scope, ...] = ("analyse",)
 ADMIN: tuple[Scope, ...] = ()
 VERBS = {
-    "start": "Start a draft: its epsilon is set aside, and its first epoch opens.",
+    "start": "Start a draft: its epsilon is reserved, and its first epoch opens.",
     "pause": "Assign nobody new and release nothing for a while.",
     "resume": "Go on after a pause.",
-    "stop": "End it. The open epoch is thrown away unreleased; what was not spent goes back.",
-    "archive": "Put a stopped experiment away.",
+    "stop": "End it. The open epoch is discarded without a release; what was not spent is refunded.",
+    "archive": "Archive a stopped experiment: it assigns nobody any more.",
 }
 
 OPERATIONS = (
@@ -56,7 +69,7 @@ OPERATIONS = (
     ],
     Operation(
         "POST", f"{ONE}/assignments", "assign",
-        "What units get: the same again within an epoch. Safe to repeat.",
+        "Assign units: to the same arms again within an epoch. Safe to repeat.",
         ("assign",), m.Assignments, body=m.AssignRequest, problems=(404, 409, 503),
     ),
     Operation(
@@ -71,7 +84,7 @@ OPERATIONS = (
     Operation("GET", f"{ONE}/epochs", "epochs", "Its epochs, oldest first.", READ, m.Epochs, problems=(404,)),
     Operation("GET", f"{ONE}/releases", "releases", "Its releases, oldest first.", READ, m.Releases, problems=(404,)),
     Operation(
-        "GET", f"{ONE}/plan", "plan", "What the open epoch needs, for whoever aggregates an event log.",
+        "GET", f"{ONE}/plan", "plan", "The plan of the open epoch, for whoever aggregates an event log.",
         ("analyse", "report"), m.PlanView, problems=(404, 409),
     ),
     Operation(
@@ -84,11 +97,11 @@ OPERATIONS = (
         body=m.NewPopulation, status=201, problems=(409,),
     ),
     Operation(
-        "PUT", "/v1/populations/{population}", "set_budget", "Change a budget; never to less than is set aside.", ADMIN,
+        "PUT", "/v1/populations/{population}", "set_budget", "Change a budget; never to less than is reserved.", ADMIN,
         m.PopulationView, body=m.NewBudget, problems=(404, 409),
     ),
     Operation(
-        "GET", "/v1/populations/{population}/ledger", "ledger", "What a population has lost, line by line.", READ,
+        "GET", "/v1/populations/{population}/ledger", "ledger", "A population's ledger, line by line.", READ,
         m.Ledger, problems=(404,),
     ),
     Operation("GET", "/v1/keys", "keys", "All keys, without their secrets.", ADMIN, m.Keys),
@@ -96,12 +109,12 @@ OPERATIONS = (
         "POST", "/v1/keys", "make_key", "Make a key. It is shown this once.", ADMIN, m.MadeKey, body=m.NewKey,
         status=201, problems=(404,),
     ),
-    Operation("DELETE", "/v1/keys/{key}", "revoke_key", "End a key.", ADMIN, m.KeyView, problems=(404,)),
+    Operation("DELETE", "/v1/keys/{key}", "revoke_key", "Revoke a key.", ADMIN, m.KeyView, problems=(404,)),
     Operation("GET", "/v1/algorithms", "algorithms", "The policies and rules that can be run.", READ, m.Algorithms),
     Operation(
-        "GET", "/v1/planner", "planner", "How many assignments it takes, before it is run.", READ, m.ExperimentPlan,
+        "GET", "/v1/planner", "planner", "The length of an experiment before it is run.", READ, m.ExperimentPlan,
         query=m.PlannerRequest,
     ),
-    Operation("GET", "/healthz", "health", "Whether the process is there.", None, m.Health),
-    Operation("GET", "/readyz", "ready", "Whether the database answers.", None, m.Health, problems=(503,)),
+    Operation("GET", "/healthz", "health", "Answers if the process is alive.", None, m.Health),
+    Operation("GET", "/readyz", "ready", "Answers 200 if the database does.", None, m.Health, problems=(503,)),
 )  # fmt: skip

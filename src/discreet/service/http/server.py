@@ -11,25 +11,36 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import uvicorn
-from sqlalchemy.exc import DBAPIError
 from starlette.types import ASGIApp
 
 from discreet.core.errors import ArgumentError
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
-from discreet.service.experiments.restoring import recover
+from discreet.service.experiments.restoring import Forfeited, recover
 from discreet.service.http.app import TICK, make_app
-from discreet.service.storage.database import SQLiteStore, Store, open_store
+from discreet.service.storage import open_database
+from discreet.service.storage.database import Database, failure
 
 DATABASE, HOST, PORT = "discreet.db", "127.0.0.1", 8477
-_PASSED_ON = "DISCREET_SERVER"  # how a process tells its workers what to serve
+_PASSED_ON = "DISCREET_SERVER"  # the environment variable by which a process passes settings to its workers
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where and how to serve. `journal` is a file; `secure` says that HTTPS is in front.
+    """The settings of a server.
 
-    Pages of `origins`, such as https://shop.example, may assign and report from people's browsers.
+    Args:
+        database: An SQLite file, or postgresql://...
+        host: The address to listen at.
+        port: The port to listen at.
+        workers: The number of processes; more than one with PostgreSQL only.
+        journal: The file of the journal; by default beside an SQLite file.
+        tick: Seconds between looks for due epochs.
+        secure: True if HTTPS is in front.
+        origins: Sites, such as https://shop.example, whose pages may assign and report from people's browsers.
+
+    Raises:
+        ArgumentError: A setting is wrong.
     """
 
     database: str = DATABASE
@@ -58,37 +69,51 @@ class Settings:
         scheme, mark, rest = self.database.partition("://")
         return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else self.database
 
-    def open_journal(self, store: Store) -> Journal | None:
-        """The journal: as given, or beside an SQLite file."""
-        if self.journal is not None:
-            return Journal(self.journal)
-        return Journal(f"{store.path}.releases") if isinstance(store, SQLiteStore) else None
+    def open_journal(self, database: Database) -> Journal | None:
+        """Return the journal: as given, or beside an SQLite file."""
+        path = database.journal_path if self.journal is None else self.journal
+        return None if path is None else Journal(path)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What there is to say before serving."""
+    """The result of `prepare`.
+
+    Args:
+        key: The first key, if the database was empty.
+        forfeited: Ids of experiments and numbers of their epochs that were forfeited.
+    """
 
     key: str | None
-    burnt: list[tuple[str, int]]
+    forfeited: list[Forfeited]
 
 
 def prepare(settings: Settings, *, restored: bool = False) -> Prepared:
-    """Bring the database up to date, make a first key if it is new, and burn open epochs if it comes from a backup."""
-    store = open_store(settings.database)
+    """Bring the database up to date, make a first key if it is new, and forfeit open epochs if it is from a backup.
+
+    Args:
+        settings: The settings.
+        restored: True if somebody says that the database is from a backup.
+
+    Raises:
+        ArgumentError: The database cannot be used.
+    """
+    database = open_database(settings.database)
     try:
-        key = Control(store).set_up()
-        journal = settings.open_journal(store)
-        behind = restored or (journal is not None and journal.is_ahead(store))
-        burnt = recover(store, journal, asked=restored) if behind else []
+        key = Control(database).set_up()
+        journal = settings.open_journal(database)
+        behind = restored or (journal is not None and journal.is_ahead(database))
+        forfeited = recover(database, journal, asked=restored) if behind else []
         if journal is not None:
-            journal.catch_up(store)
-        return Prepared(key, burnt)
-    except DBAPIError as error:
-        why = str(error.orig).partition("\n")[0]
+            journal.catch_up(database)
+        return Prepared(key, forfeited)
+    except Exception as error:
+        why = failure(error)
+        if why is None:
+            raise
         raise ArgumentError(f"database {settings.shown} cannot be used: {why}") from None
     finally:
-        store.close()
+        database.close()
 
 
 def serve(settings: Settings) -> None:
@@ -104,15 +129,15 @@ def serve(settings: Settings) -> None:
 
 
 def worker() -> ASGIApp:
-    """The application of one of several processes."""
+    """Return the application of one of several processes."""
     return _app(Settings(**json.loads(os.environ[_PASSED_ON])))
 
 
 def _app(settings: Settings) -> ASGIApp:
-    store = open_store(settings.database)
-    journal = settings.open_journal(store)
+    database = open_database(settings.database)
+    journal = settings.open_journal(database)
     gc.collect()
-    gc.freeze()  # what is there now stays: each look for garbage among it would hold all requests up for 0.1 s
+    gc.freeze()  # these objects stay: each garbage collection among them would delay all requests by 0.1 s
     return make_app(
-        Control(store), journal=journal, tick=settings.tick, secure=settings.secure, origins=settings.origins
+        Control(database), journal=journal, tick=settings.tick, secure=settings.secure, origins=settings.origins
     )

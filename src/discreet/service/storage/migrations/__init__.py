@@ -1,4 +1,4 @@
-"""How a database comes to its present form: alembic's migrations, run when a server starts."""
+"""Alembic's migrations, run when a server starts."""
 
 from __future__ import annotations
 
@@ -10,19 +10,33 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from discreet.core.errors import StateError
-from discreet.service.storage.database import Store
+from discreet.service.storage.database import Database
 
-_TURN = 0  # what stands for the whole database where experiments are locked
+_WHOLE = 0  # stands for the whole database where experiments are locked
+_BEFORE = {"0001", "0002"}  # forms from before the first release, which had another way of storing releases
 
 
-def migrate(store: Store, target: str = "head") -> None:
-    """Bring a database to the newest form, or to a given one; whoever comes second finds it done."""
-    with store.writing() as connection:
-        store.lock(connection, _TURN)
+def migrate(database: Database, target: str = "head") -> None:
+    """Bring a database to a form. Whoever comes second finds it done.
+
+    Args:
+        database: The database.
+        target: The form's revision; by default the newest.
+
+    Raises:
+        StateError: The database has a form that this version does not know.
+    """
+    with database.writing() as transaction:
+        transaction.lock(_WHOLE)
         config = _config()
-        config.attributes["connection"] = connection
+        config.attributes["connection"] = transaction.connection
         known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-        present = MigrationContext.configure(connection).get_current_revision()
+        present = MigrationContext.configure(transaction.connection).get_current_revision()
+        if present in _BEFORE:
+            raise StateError(
+                f"the database has the form {present!r} of an unreleased version of discreet and cannot be brought up "
+                "to date; start with a new one"
+            )
         if present is not None and present not in known:
             raise StateError(f"the database has the form {present!r} of a newer version of discreet; update this one")
         if target == "head" or target in _ahead(config, present):
@@ -31,10 +45,10 @@ def migrate(store: Store, target: str = "head") -> None:
             command.downgrade(config, target)
 
 
-def revision(store: Store) -> str | None:
-    """The form that a database has."""
-    with store.reading() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+def revision(database: Database) -> str | None:
+    """Return the revision of the form that a database has; None if it is empty."""
+    with database.reading() as transaction:
+        return MigrationContext.configure(transaction.connection).get_current_revision()
 
 
 def _ahead(config: Config, present: str | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""What alembic runs: migrations on the connection that it was given."""
+"""Run alembic's migrations on the connection that it was given."""
 
 from __future__ import annotations
 

@@ -1,0 +1,163 @@
+"""The algorithm of an experiment, rebuilt from its options and its releases.
+
+Releases are stored once, and are the truth. A snapshot of what the algorithm has learned from them is a cache.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from discreet.bandits import Policy
+from discreet.core import registry
+from discreet.core.algorithm import Algorithm
+from discreet.core.errors import FinishedError, PrivacyError, StateError
+from discreet.core.plans import Arm
+from discreet.core.releases import Release
+from discreet.drivers.stream import StoppingResult
+from discreet.service.experiments.descriptions import described
+from discreet.service.storage import epochs, releases
+from discreet.service.storage.database import Transaction
+from discreet.service.storage.experiments import Experiment
+from discreet.service.storage.releases import Released
+from discreet.stopping import StoppingRule
+
+
+class Standing(NamedTuple):
+    """The decisions of an algorithm, by arm index.
+
+    Attributes:
+        viable: The arms that may still be the best one.
+        best: The arm to prefer; None for a rule, or before the first release.
+        served: The arms to assign while nothing is learned.
+        estimate: The mean, of a rule that has halted.
+        answer: The promise of that mean, or why there is none, of a rule that has ended.
+    """
+
+    viable: frozenset[int]
+    best: int | None
+    served: tuple[int, ...]
+    estimate: float | None
+    answer: str | None
+
+
+def replay(transaction: Transaction, row: Experiment) -> Algorithm:
+    """Return the algorithm of an experiment after learning all its releases.
+
+    Args:
+        transaction: The transaction.
+        row: The experiment.
+
+    Raises:
+        PrivacyError: A release was changed, added or deleted in the database.
+    """
+    algorithm = described(row).make()
+    released: dict[int, list[Released]] = {number: [] for number in epochs.closed(transaction, row.id)}
+    for one in verified(transaction, row):
+        released.setdefault(one.epoch, []).append(one)
+    try:
+        for epoch, stored in enumerate(released.values(), 1):
+            algorithm.learn([_as_release(one, epoch, algorithm) for one in stored])
+    except (StateError, FinishedError) as error:
+        raise PrivacyError(f"the releases of {row.uid} were changed in the database: {error}") from None
+    if algorithm.epoch != row.epochs:
+        raise PrivacyError(f"{row.uid} has {algorithm.epoch} closed epochs, not {row.epochs}: the database was changed")
+    return algorithm
+
+
+def verified(transaction: Transaction, row: Experiment) -> list[Released]:
+    """Return the releases of an experiment, the oldest first.
+
+    Args:
+        transaction: The transaction.
+        row: The experiment.
+
+    Raises:
+        PrivacyError: A release was changed in the database.
+    """
+    stored = releases.of_experiment(transaction, row.id)
+    for one in stored:
+        if one.digest != releases.checksum(one):
+            raise PrivacyError(f"what epoch {one.epoch} of {row.name!r} released was changed in the database")
+    return stored
+
+
+def standing(transaction: Transaction, row: Experiment) -> Standing:
+    """Return the decisions of an experiment's algorithm.
+
+    Args:
+        transaction: The transaction.
+        row: The experiment.
+    """
+    if row.snapshot is not None and row.covered == row.epochs:
+        try:
+            return _from_snapshot(row.algorithm, row.options, row.snapshot)
+        except StateError:  # a snapshot of another version
+            pass
+    return _of(replay(transaction, row))
+
+
+def snapshot(algorithm: Algorithm) -> dict[str, object]:
+    """Return the columns of an experiment that follow from its algorithm."""
+    return {"epochs": algorithm.epoch, "snapshot": json.dumps(algorithm.snapshot()), "covered": algorithm.epoch}
+
+
+def by_index(by_arm: Mapping[Arm, int]) -> dict[int, int]:
+    """Return numbers by arm index. The arms of a policy are indexes, and a rule has one."""
+    return {_index(arm): count for arm, count in by_arm.items()}
+
+
+def threshold(algorithm: Algorithm) -> float | None:
+    """Return the lead in rewards at which the open epoch drops an arm behind the best one; None if it has none."""
+    if not isinstance(algorithm, Policy) or len(algorithm.viable) < 2:
+        return None
+    share = algorithm.threshold(algorithm.epoch + 1, len(algorithm.viable))
+    return None if share is None else share * algorithm.grid.width * algorithm.grid.step
+
+
+def is_last(algorithm: Algorithm) -> bool:
+    """Return True if nothing is left to find out: no plan, or none after one whose rewards decide nothing."""
+    plan = algorithm.plan()
+    if plan is None or plan.learns:
+        return plan is None
+    later = algorithm.copy()
+    later.learn(())
+    return later.plan() is None
+
+
+def viable(algorithm: Algorithm) -> frozenset[int]:
+    """Return the indexes of the arms that may still be the best one."""
+    return frozenset(map(_index, algorithm.viable)) if isinstance(algorithm, Policy) else frozenset({0})
+
+
+@lru_cache(maxsize=1024)
+def _from_snapshot(key: str, options: str, learned: str) -> Standing:
+    return _of(registry.make(key, json.loads(options)).resume(json.loads(learned)))
+
+
+def _of(algorithm: Algorithm) -> Standing:
+    plan = algorithm.plan()
+    if isinstance(algorithm, StoppingRule):
+        answer = _answer(algorithm) if is_last(algorithm) else None
+        return Standing(viable(algorithm), None, (0,), algorithm.estimate, answer)
+    assert isinstance(algorithm, Policy)
+    best = None if algorithm.best_arm is None else _index(algorithm.best_arm)
+    last = tuple(sorted(viable(algorithm))) if best is None else (best,)
+    return Standing(viable(algorithm), best, last if plan is None else tuple(sorted(by_index(plan.pulls))), None, None)
+
+
+def _answer(rule: StoppingRule) -> str:
+    reason = "the rule halted" if rule.halted else f"the next block would exceed the cap of {rule.max_samples} samples"
+    found = rule.halted, rule.estimate, rule.samples, rule.alpha, rule.beta
+    return str(StoppingResult(*found, reason, rule.privacy, rule.ledger))
+
+
+def _index(arm: Arm) -> int:
+    return 0 if arm is None else int(arm)
+
+
+def _as_release(row: Released, epoch: int, algorithm: Algorithm) -> Release:
+    arm = list(algorithm.taken)[row.arm]
+    return Release(epoch, row.kind, ((arm, row.first, row.last),), int(row.steps), row.scale, row.epsilon, False)

@@ -1,0 +1,215 @@
+"""SQL about assignments, participants and the sums of open epochs: the hot path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, insert, select
+
+from discreet.service.storage import schema
+from discreet.service.storage.database import Slot, Transaction
+from discreet.service.storage.epochs import Epoch
+
+ASSIGNMENT, COUNTER, PARTICIPANT = schema.assignment, schema.counter, schema.participant
+# A unit's pseudonym is of one experiment. With + 0 the index of units is the only one that fits: PostgreSQL, which
+# knows little of a young table, may read all of another one instead.
+_KNOWN = """SELECT unit, slot, arm, deadline FROM assignment
+    WHERE {units} AND experiment + 0 = :experiment AND epoch + 0 = :epoch"""
+_PARTICIPANTS = "SELECT unit FROM participant WHERE {units} AND experiment + 0 = :experiment"
+# 1 for the first time, and then 2 and 3 in turn: where nothing changed, SQLite would not wait for the disk.
+_REPORT = """UPDATE assignment SET told = CASE told WHEN 0 THEN 1 WHEN 2 THEN 3 ELSE 2 END
+    WHERE experiment = :experiment AND epoch = :epoch AND {slots} AND deadline >= {now}
+    RETURNING slot, arm, unit, told"""
+_RETRACT = "UPDATE assignment SET told = 0 WHERE experiment = :experiment AND epoch = :epoch AND {slots}"
+_ADD = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
+    VALUES (:experiment, :epoch, :shard, :arm, :told, :total)
+    ON CONFLICT (experiment, epoch, shard, arm)
+    DO UPDATE SET told = counter.told + excluded.told, total = counter.total + excluded.total"""
+
+
+class Assigned(NamedTuple):
+    """A unit's assignment in an epoch.
+
+    Attributes:
+        slot: The slot's index.
+        arm: The arm's index.
+        deadline: When its reward must have come.
+    """
+
+    slot: int
+    arm: int
+    deadline: float
+
+
+class Reported(NamedTuple):
+    """A slot whose reward was reported in time.
+
+    Attributes:
+        slot: The slot's index.
+        arm: The arm's index.
+        unit: The pseudonym of the unit that has the slot.
+        first: True if no reward of it was reported before.
+    """
+
+    slot: int
+    arm: int
+    unit: str
+    first: bool
+
+
+def assigned(transaction: Transaction, experiment: int, epoch: int, units: Sequence[str]) -> dict[str, Assigned]:
+    """Return the assignments that units have in an epoch, by pseudonym.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+        epoch: The epoch's number.
+        units: Pseudonyms.
+    """
+    database = transaction.database
+    given = {"experiment": experiment, "epoch": epoch, "listed": database.as_list(units)}
+    rows = transaction.run(_KNOWN.format(units=database.among("unit")), given)
+    return {unit: Assigned(slot, arm, deadline) for unit, slot, arm, deadline in rows}
+
+
+def participants(transaction: Transaction, experiment: int, units: Sequence[str]) -> list[str]:
+    """Return those of the units that have contributed to an experiment in which each may do so once.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+        units: Pseudonyms.
+    """
+    database = transaction.database
+    given = {"experiment": experiment, "listed": database.as_list(units)}
+    rows = transaction.run(_PARTICIPANTS.format(units=database.among("unit")), given)
+    return [unit for (unit,) in rows]
+
+
+def add_participants(transaction: Transaction, experiment: int, units: Sequence[str]) -> None:
+    """Remember units that contribute to an experiment in which each may do so once.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+        units: Pseudonyms.
+    """
+    transaction.execute(insert(PARTICIPANT), [{"experiment": experiment, "unit": unit} for unit in units])
+
+
+def deal(
+    transaction: Transaction,
+    experiment: int,
+    epoch: int,
+    slots: Sequence[Slot],
+    *,
+    dealt: int,
+    deadline: float,
+    full_at: float | None,
+    due_at: float | None,
+) -> None:
+    """Write assignments, and the progress of their epoch.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+        epoch: The epoch's number.
+        slots: The slots that are dealt.
+        dealt: The number of slots that are dealt by now.
+        deadline: When the rewards of these slots must have come.
+        full_at: The time if all slots are dealt now.
+        due_at: When the epoch may be closed if all slots are dealt now.
+    """
+    progress = {"dealt": dealt, "full_at": full_at, "due_at": due_at, "deadline": deadline}
+    transaction.database.deal(transaction, {"experiment": experiment, "epoch": epoch, **progress}, slots)
+
+
+def report(transaction: Transaction, experiment: int, epoch: int, slots: Sequence[int]) -> list[Reported]:
+    """Mark slots as reported, and return those whose deadline has not passed.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+        epoch: The epoch's number.
+        slots: Indexes of slots.
+    """
+    database = transaction.database
+    clock, now = database.clock()
+    given = {"experiment": experiment, "epoch": epoch, "listed": database.as_list(slots), **now}
+    rows = transaction.run(_REPORT.format(slots=database.among("slot"), now=clock), given)
+    return [Reported(slot, arm, unit, told == 1) for slot, arm, unit, told in rows]
+
+
+def retract(transaction: Transaction, experiment: int, epoch: int, slots: Sequence[int]) -> None:
+    """Mark slots as not reported.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+        epoch: The epoch's number.
+        slots: Indexes of slots.
+    """
+    database = transaction.database
+    given = {"experiment": experiment, "epoch": epoch, "listed": database.as_list(slots)}
+    transaction.run(_RETRACT.format(slots=database.among("slot")), given)
+
+
+def add_totals(
+    transaction: Transaction, experiment: int, epoch: int, shard: str, totals: Mapping[int, tuple[int, int]]
+) -> None:
+    """Add rewards to the sums of an open epoch.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+        epoch: The epoch's number.
+        shard: The writer's own part of the sums.
+        totals: The number of rewards and their total in grid steps, by arm index.
+    """
+    mine = {"experiment": experiment, "epoch": epoch, "shard": shard}
+    rows = [{**mine, "arm": arm, "told": count, "total": total} for arm, (count, total) in sorted(totals.items())]
+    transaction.run(_ADD, rows)
+
+
+def totals(transaction: Transaction, epoch: Epoch) -> dict[int, tuple[int, int]]:
+    """Return the number of rewards that came and their exact total in grid steps, by arm index.
+
+    Args:
+        transaction: The transaction.
+        epoch: The epoch.
+    """
+    query = (
+        select(COUNTER.c.arm, func.sum(COUNTER.c.told), func.sum(COUNTER.c.total))
+        .where(COUNTER.c.experiment == epoch.experiment, COUNTER.c.epoch == epoch.number)
+        .group_by(COUNTER.c.arm)
+    )
+    return {int(arm): (int(count), int(total)) for arm, count, total in transaction.fetch(query)}
+
+
+def delete_totals(transaction: Transaction, epoch: Epoch) -> None:
+    """Delete the sums of an epoch.
+
+    Args:
+        transaction: The transaction.
+        epoch: The epoch.
+    """
+    mine = (COUNTER.c.experiment == epoch.experiment, COUNTER.c.epoch == epoch.number)
+    transaction.execute(delete(COUNTER).where(*mine))
+
+
+def delete_assignments(transaction: Transaction, epoch: Epoch, most: int) -> int:
+    """Delete assignments of an epoch, and with them whose reward came.
+
+    Args:
+        transaction: The transaction.
+        epoch: The epoch.
+        most: The largest number of assignments to delete.
+
+    Returns:
+        The number of assignments that were deleted.
+    """
+    table = ASSIGNMENT.c
+    mine = (table.experiment == epoch.experiment, table.epoch == epoch.number, table.slot < epoch.quota)
+    slots = select(table.slot).where(*mine).order_by(table.slot).limit(most).scalar_subquery()
+    return transaction.execute(delete(ASSIGNMENT).where(*mine, table.slot.in_(slots))).rowcount

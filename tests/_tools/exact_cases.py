@@ -62,7 +62,7 @@ def held(first, second):
     return run
 
 
-def tests(measure, totals, limits, epsilon=EPSILON, grid=COINS, each=2):
+def answers(measure, totals, limits, epsilon=EPSILON, grid=COINS, each=2):
     """Every answer of a sparse vector, with an attempt to go on after the first yes. Its totals are not looked at."""
     release = 100 * epsilon
     pulls = dict.fromkeys(totals[0], each)
@@ -72,15 +72,15 @@ def tests(measure, totals, limits, epsilon=EPSILON, grid=COINS, each=2):
 
     def run(noise):
         made = curators.make(epsilon + release, OnlyTests(noise, 0.1), arms=tuple(pulls), grid=grid)
-        answers, epoch = [], 1
+        found, epoch = [], 1
         for query, paid in zip(queries, totals, strict=True):
             try:
                 answer, *_ = made.release(Plan(epoch, pulls, query), paid)
             except FinishedError:
                 break
-            answers.append((answer.above, answer.steps))
+            found.append((answer.above, answer.steps))
             epoch += answer.above
-        return tuple(answers)
+        return tuple(found)
 
     return run
 
@@ -88,17 +88,17 @@ def tests(measure, totals, limits, epsilon=EPSILON, grid=COINS, each=2):
 def spread(*rows, first=0, epsilon=EPSILON):
     """Tests of the spread of two arms: each row has what A and B are paid, and the limit. `first` is more for A."""
     totals = [{"A": a + (first if not number else 0), "B": b} for number, (a, b, _) in enumerate(rows)]
-    return tests(Measure.SPREAD, totals, [limit for *_, limit in rows], epsilon)
+    return answers(Measure.SPREAD, totals, [limit for *_, limit in rows], epsilon)
 
 
 def prefix(bits, limits):
     """One-sided tests of sums, one after each bit."""
-    return tests(Measure.ONE_SIDED, [{"A": bit} for bit in bits], limits, each=1)
+    return answers(Measure.ONE_SIDED, [{"A": bit} for bit in bits], limits, each=1)
 
 
 def distance(*totals):
     """Tests of the distance from 0 of a sum of rewards between -1 and 1, one after each two."""
-    return tests(Measure.DISTANCE, [{"A": total} for total in totals], [1] * len(totals), grid=SIGNED)
+    return answers(Measure.DISTANCE, [{"A": total} for total in totals], [1] * len(totals), grid=SIGNED)
 
 
 def counter(horizon, bits):

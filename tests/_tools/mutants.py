@@ -127,12 +127,10 @@ def one_noise_for_all_arms(patch):
     """One Laplace scalar is added to all totals, so that their differences are exact."""
 
     def draw(self, honest, sensitivity, epsilon, count):
-        noises, scale = honest(sensitivity, epsilon, 1) if scale_of(self) is None else self.kept
-        self.kept = noises, scale
+        if not hasattr(self, "kept"):
+            self.kept = honest(sensitivity, epsilon, 1)
+        noises, scale = self.kept
         return noises * count, scale
-
-    def scale_of(self):
-        return getattr(self, "kept", None)
 
     changed_draws(patch, draw)
     honest_tests = SparseVector._test_noise
@@ -360,9 +358,7 @@ def sensitivity_of_one_step(patch):
 )  # fmt: skip
 def release_at_full_epsilon(patch):
     """The totals of a composition spend epsilon instead of epsilon/2; alone they spend 2 epsilon."""
-    changed_draws(
-        patch, lambda self, honest, s, epsilon, count: honest(s, 2 * epsilon, count), NoisyTotals, SparseVector
-    )
+    changed_draws(patch, lambda self, honest, d, epsilon, n: honest(d, 2 * epsilon, n), NoisyTotals, SparseVector)
 
 
 @mutant(scales=["dp-nas", "dp-exp-nas", "dp-se-svt", "dp-se-modified"])

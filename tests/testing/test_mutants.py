@@ -19,7 +19,7 @@ BARE = (
     "first_batch_bare", "first_release_bare", "first_pull_bare", "sensitivity_of_one_step", "pool_served_twice",
     "noise_again_after_a_reload", "mean_over_answers", "one_noise_for_all_arms", "decides_by_exact_totals",
 )  # fmt: skip
-FEW = 300  # runs are enough where a probability is 0
+FEW = 180  # runs are enough where a probability is 0
 PATIENCE = (FEW, 1_000, 3_000, 40_000)  # for all
 REPEATED = 200
 EACH = REPEATED // 4  # of four algorithms

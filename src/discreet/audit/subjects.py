@@ -67,7 +67,9 @@ def subject(name: str, epsilon: float, options: Mapping[str, Any]) -> Subject:
             "registered first (discreet.register), on the command line by a --module"
         )
     kind = find(name)
-    known = field_names(kind, init=True)
+    known = set(field_names(kind, init=True))
+    if "policy" in required_options(kind):  # options of the policy inside are given beside
+        known |= set(field_names(find(options.get("policy", "dp-se"), "policy"), init=True))
     guesses = {**GUESSES, "epsilon": epsilon}
     chosen = {**{option: value for option, value in guesses.items() if option in known}, **options}
     if "horizon" in required_options(kind) and "horizon" not in chosen:

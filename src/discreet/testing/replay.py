@@ -31,6 +31,7 @@ from discreet.core.noise import Integers, Noise, checked_noise
 from discreet.core.plans import Arm, Measure, Plan, ThresholdQuery
 from discreet.core.privacy import Privacy
 from discreet.core.releases import Release
+from discreet.core.statistics import Statistic
 from discreet.drivers import Bandit, Stream, Totals
 from discreet.mechanisms.curator import Curator
 
@@ -381,18 +382,23 @@ def by_totals(driver: Totals, rewards: Rewards) -> Facts:
     taken = dict.fromkeys(rewards, 0)
     while (plan := driver.plan()) is not None:
         yield comparable(plan)
-        starts, taken = taken, {arm: taken[arm] + plan.pulls.get(arm, 0) for arm in taken}
-        if any(taken[arm] > rewards[arm].size for arm in taken):
+        paid = {arm: rewards[arm][taken[arm] : taken[arm] + count] for arm, count in plan.pulls.items()}
+        for arm, count in plan.pulls.items():
+            taken[arm] += count
+        if any(paid[arm].size < count for arm, count in plan.pulls.items()):
             break
-        paid = {arm: rewards[arm][starts[arm] : taken[arm]] for arm in plan.pulls}
-        if plan.query is None:
-            yield driver.close()
-            continue
-        sums = {arm: plan.statistic.accumulator(grid.width) for arm in paid}
-        for arm, values in paid.items():
-            sums[arm].add(grid.encode_checked(grid.check_array(values)))
-        yield driver.close({arm: one.values if len(one.values) > 1 else one.values[0] for arm, one in sums.items()})
+        exact = {arm: _statistic(plan, grid, values) for arm, values in paid.items()}
+        yield driver.close(exact if plan.learns else None)
     yield from _standing(driver)
+
+
+def _statistic(plan: Plan, grid: Grid, values: NDArray[np.float64]) -> Any:
+    """Return the exact statistic of an arm's rewards."""
+    if plan.statistic is Statistic.TOTAL:
+        return grid.encode(float(values[0])) if values.size == 1 else grid.total(values)
+    sums = plan.statistic.accumulator(grid.width)
+    sums.add(grid.encode_checked(grid.check_array(values)))
+    return sums.values
 
 
 def by_stream(driver: Stream, rewards: Rewards) -> Facts:

@@ -1,16 +1,15 @@
 """Files that nobody would write, from a seed: damaged states, states of nonsense, and odd tables."""
 
+import hashlib
 import io
 import json
 import math
 
-import numpy as np
 import pandas as pd
 
-import discreet
-from discreet import Bandit, SimulatedNoise
-from discreet.drivers.files import _digest, canonical
-from tests._tools import examples
+from discreet import Bandit, SimulatedNoise, Stream
+from discreet.drivers.files import canonical
+from tests._tools.walking import CASES, advance, algorithm, coins
 
 JUNK = (
     None, True, False, 0, 1, -1, 2, 7, 10**9, 2**63, -(2**63), 10**30, 10**400, 0.5, -0.0, 1e-320, 1e308, math.inf,
@@ -22,33 +21,34 @@ JUNK = (
 # ---------------------------------------------------------------------- states
 
 
+def drivers():
+    """A driver of every kind there is, with some progress, private and simulated."""
+    for case in CASES:
+        for noise in (None, SimulatedNoise(1)):
+            yield CASES[case](noise)
+    for key in ("ucb", "se", "ts"):
+        yield Bandit(algorithm(key), default_reward=0.0)
+    for key in ("nas", "ebstop"):
+        yield Stream(algorithm(key))
+
+
 def states(folder):
-    """A state of every kind there is, with some progress: the loader and the file's bytes."""
-    found = []
-    for name in sorted(discreet.POLICIES):
-        private = examples.is_private(name)
-        for noise in (SimulatedNoise(1), None) if private else (None,):
-            bandit = Bandit(examples.policy(name, noise=noise), default_reward=0.0, seed=1)
-            for size in (10**4, 10**4, 7):
-                tickets = bandit.ask(size)
-                bandit.tell(tickets[: size if size > 7 else 3], np.ones(min(len(tickets), size if size > 7 else 3)))
-            found.append((Bandit, bandit))
-        policy = examples.policy(name, noise=SimulatedNoise(2))
-        plan = policy.plan()
-        policy.close(dict.fromkeys(plan.pulls, 0))
-        found.append((type(policy), policy))
-    for name in sorted(discreet.RULES):
-        for noise in (SimulatedNoise(3), None) if examples.is_private(name) else (None,):
-            rule = examples.rule(name, noise=noise)
-            rule.feed(np.tile([0.0, 0.0, 0.5], 100))
-            found.append((type(rule), rule))
-    path = folder / "state.json"
-    saved = []
-    for kind, thing in found:
-        thing.save(path)
-        saved.append((kind, path.read_bytes()))
-        if thing._custody is not None:
-            thing._custody.give_back()
+    """Both files of every kind of driver: its class, whether its noise is simulated, the head and the ledger."""
+    path, saved = folder / "state", []
+    for driver in drivers():
+        for number in range(3):
+            if not driver.finished:
+                advance(driver, number)
+        if isinstance(driver, Bandit) and not driver.finished:
+            tickets = driver.ask(7)
+            driver.tell(tickets[1:], coins(len(tickets[1:])))
+        driver.save(path)
+        simulated = driver.simulated
+        driver.detach()
+        ledger = path.with_name("state.ledger")
+        saved.append((type(driver), simulated, path.read_bytes(), ledger.read_bytes()))
+        path.unlink()
+        ledger.unlink()
     return saved
 
 
@@ -72,37 +72,59 @@ def damaged(content, random):
     return bytes(content)
 
 
-def nonsense(content, random):
-    """A state with a right checksum and wrong content, as a careless program would write it."""
-    document = json.loads(content)
-    del document["sha256"]
-    for _ in range(random.choice((1, 1, 1, 2, 4))):
-        holder, place = spot(document, random)
-        how = random.randrange(5)
-        if how == 0:
-            del holder[place]
-        elif how == 1 and isinstance(holder, list):
-            holder.append(holder[place])
-        elif how == 2 and isinstance(holder[place], int | float):
-            holder[place] *= random.choice((-1, 2, 3))
-        elif how == 3 and isinstance(holder, dict):
-            holder[random.choice(("x", "", *holder))] = holder[place]
-        else:
-            holder[place] = random.choice(JUNK)
+def nonsense(head, ledger, random):
+    """Both files with right checksums and wrong content, as a careless program would write them."""
+    document = json.loads(head)
+    lines = [json.loads(line) for line in ledger.splitlines()]
+    if lines and random.random() < 0.4:
+        for _ in range(random.choice((1, 1, 2))):
+            change(lines, random)
+        ledger = b"".join(as_json(line) + b"\n" for line in lines)
+        document["ledger"] = {"bytes": len(ledger), "sha256": hashlib.sha256(ledger).hexdigest()}
+    else:
+        for _ in range(random.choice((1, 1, 1, 2, 4))):
+            change(document, random)
+    document.pop("sha256", None)
     try:
-        seal = _digest(canonical(document))
+        seal = hashlib.sha256(canonical(document).encode()).hexdigest()
     except (ValueError, UnicodeError):
         seal = ""
-    return json.dumps({**document, "sha256": seal}).encode()
+    return as_json({**document, "sha256": seal}), ledger
+
+
+def as_json(value):
+    return json.dumps(value).encode()
+
+
+def change(document, random):
+    """Change something somewhere in a document."""
+    if not document:
+        return
+    holder, place = spot(document, random)
+    how = random.randrange(5)
+    if how == 0:
+        del holder[place]
+    elif how == 1 and isinstance(holder, list):
+        holder.append(holder[place])
+    elif how == 2 and isinstance(holder[place], int | float):
+        holder[place] *= random.choice((-1, 2, 3))
+    elif how == 3 and isinstance(holder, dict):
+        holder[random.choice(("x", "", *holder))] = holder[place]
+    else:
+        holder[place] = random.choice(JUNK)
 
 
 def spot(document, random):
     """A random place in a document: deep ones as likely as others."""
-    holder, place = document, random.choice(sorted(document))
+    holder, place = document, choose(document, random)
     while isinstance(holder[place], dict | list) and holder[place] and random.random() < 0.8:
         holder = holder[place]
-        place = random.choice(sorted(holder)) if isinstance(holder, dict) else random.randrange(len(holder))
+        place = choose(holder, random)
     return holder, place
+
+
+def choose(holder, random):
+    return random.choice(sorted(holder)) if isinstance(holder, dict) else random.randrange(len(holder))
 
 
 # ---------------------------------------------------------------------- tables

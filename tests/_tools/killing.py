@@ -1,4 +1,4 @@
-"""A program that uses a state file until it is killed, and what must be true of the file afterwards."""
+"""A program that keeps a state file until it is killed, and what must be true of the file afterwards."""
 
 import json
 import multiprocessing
@@ -7,20 +7,22 @@ import random
 import signal
 import time
 from collections import Counter
+from unittest.mock import patch
 
 import numpy as np
 
-import discreet
-from discreet import Bandit
-from discreet.drivers import files as state
-from tests._tools import examples, faults
+from discreet import Bandit, Stream
+from discreet.core.releases import Kind, Release
+from discreet.drivers.files import Disk, StateFile
+from tests._tools import faults
+from tests._tools.walking import CASES, advance
 
-POINTS = ("created", "half written", "written", "synced", "renamed")  # of one write of a state
-LONG = 10**6  # samples after which a rule begins anew
+POINTS = ("create", "allocate", "half written", "written", "rename", "renamed", "synced")  # of one commit
+LONG = 10**5  # samples after which a stream begins anew
 
 
-class Fuse:
-    """Kills the process at one of the points that its writes of states come to; without a length it never does."""
+class DeadlyDisk(Disk):
+    """Kills the process at one of the points that its commits come to; without a length it never does."""
 
     def __init__(self, length, trace):
         self.left, self.trace = length, trace
@@ -29,119 +31,88 @@ class Fuse:
         if self.left is not None:
             self.left -= 1
             if self.left < 0:
-                tell(self.trace, {"died": name})
+                note(self.trace, {"died": name})
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    def lay(self):
-        """Pass through every step of `discreet.drivers.files.write`."""
-        fuse, honest_fdopen, honest_replace, honest_fsync = self, os.fdopen, os.replace, os.fsync
+    def create(self, *args):
+        self.point("create")
+        return super().create(*args)
 
-        class Half:
-            def __init__(self, file):
-                self.file = file
+    def allocate(self, *args):
+        self.point("allocate")
+        super().allocate(*args)
 
-            def __enter__(self):
-                return self
+    def write(self, file, content):
+        file.write(content[: len(content) // 2])
+        file.flush()
+        self.point("half written")
+        super().write(file, content[len(content) // 2 :])
+        self.point("written")
 
-            def __exit__(self, *_):
-                self.file.close()
+    def replace(self, *args):
+        self.point("rename")
+        super().replace(*args)
+        self.point("renamed")
 
-            def __getattr__(self, name):
-                return getattr(self.file, name)
-
-            def write(self, content):
-                self.file.write(content[: len(content) // 2])
-                self.file.flush()
-                fuse.point("half written")
-                self.file.write(content[len(content) // 2 :])
-
-        def fdopen(handle, mode):
-            fuse.point("created")
-            return Half(honest_fdopen(handle, mode))
-
-        def fsync(handle):
-            fuse.point("written")
-            honest_fsync(handle)
-
-        def replace(before, after):
-            fuse.point("synced")
-            honest_replace(before, after)
-            fuse.point("renamed")
-
-        os.fdopen, os.replace, os.fsync = fdopen, replace, fsync
+    def sync_folder(self, *args):
+        super().sync_folder(*args)
+        self.point("synced")
 
 
-def tell(trace, fact):
+class TornDisk(DeadlyDisk):
+    """Writes heads in place: a planted mistake."""
+
+    def replace(self, source, target):
+        with open(source, "rb") as new, open(target, "wb") as old:
+            self.write(old, new.read())
+        os.unlink(source)
+
+
+def note(trace, fact):
     """One line, which a kill leaves whole or not at all."""
     handle = os.open(trace, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(handle, (json.dumps(fact) + "\n").encode())
     os.close(handle)
 
 
-def entries(thing):
-    """The ledger as plain values."""
-    return [[entry.epoch, entry.what, [list(span) for span in entry.spans], entry.units] for entry in thing.ledger]
+def entries(driver):
+    """The ledger as JSON values."""
+    return json.loads(json.dumps(list(driver.ledger)))
 
 
-def make(name):
-    """A new private bandit or rule."""
-    return Bandit(examples.policy(name), default_reward=0.0) if name in discreet.POLICIES else examples.rule(name)
-
-
-def load(name, path):
-    return (Bandit if name in discreet.POLICIES else discreet.RULES[name]).load(path)
-
-
-def done(thing):
-    return thing.finished or getattr(thing, "samples", 0) > LONG
-
-
-def plant(bug, fuse):
-    """Faults that the check must find: a file that lies behind what was seen, and one that is written in place."""
-
-    def in_place(target, content):
-        with open(target, "wb") as file:
-            file.write(content[: len(content) // 2])
-            file.flush()
-            fuse.point("half written")
-            file.write(content[len(content) // 2 :])
-
-    if bug == "behind":
-        Bandit._keep = lambda self: None
-    elif bug == "torn":
-        state._replace = in_place
+def done(driver):
+    return driver.algorithm.plan() is None or getattr(driver, "samples", 0) > LONG
 
 
 def live(name, path, trace, length, seed, bug):
     """Load a file and go on, with rewards that nobody has seen before, until the end comes from within or without."""
     choice = random.Random(seed)
-    thing = load(name, path)
-    fuse = Fuse(length, trace)
-    fuse.lay()
-    plant(bug, fuse)
-    seen = thing.ledger
-    tell(trace, {"seen": entries(thing)})
-    while not done(thing):
-        if isinstance(thing, Bandit):
-            tickets = thing.ask(choice.choice([7, 10**4, 10**4]))
-            thing.tell(tickets, [float(choice.random() < 0.5) for _ in tickets])
-            if choice.random() < 0.2:
-                thing.save(path)
-        else:
-            feed(thing, choice)
-        if thing.ledger != seen:
-            seen = thing.ledger
-            tell(trace, {"seen": entries(thing)})
-    tell(trace, {"died": "not at all"})
+    with patch.object(StateFile, "disk", (TornDisk if bug == "torn" else DeadlyDisk)(None, trace)):
+        if bug == "not written":
+            StateFile.commit = lambda self, head, closes: setattr(self, "commits", self.commits + 1)
+        driver = type(CASES[name]()).load(path)
+        StateFile.disk.left = length
+        seen = driver.ledger
+        note(trace, {"seen": entries(driver)})
+        while not done(driver):
+            go_on(driver, choice, path)
+            if driver.ledger != seen:
+                seen = driver.ledger
+                note(trace, {"seen": entries(driver)})
+    note(trace, {"died": "not at all"})
 
 
-def feed(rule, choice):
-    """Samples of a mean near 0, so that the rule goes on for long: some hundred, or the total of all that it plans."""
-    count = rule.plan()
-    if count == 1:
-        rule.feed(np.array([float(choice.random() < 0.005) for _ in range(choice.randrange(1, 300))]))
+def go_on(driver, choice, path):
+    if isinstance(driver, Stream):
+        samples = np.array([float(choice.random() < 0.005) for _ in range(choice.randrange(1, 300))])
+        driver.feed(samples)
+    elif isinstance(driver, Bandit) and choice.random() < 0.3:
+        tickets = driver.open_tickets[:7]
+        driver.tell(tickets, [float(choice.random() < 0.5) for _ in tickets])
     else:
-        rule.close(choice.randrange(count * rule.grid.width // 100 + 1))
+        advance(driver, choice.randrange(10**6))
+    if choice.random() < 0.2:
+        driver.save(path)
 
 
 class Village:
@@ -152,7 +123,7 @@ class Village:
         self.context.set_forkserver_preload(["tests._tools.killing", "opendp.prelude"])
 
     def round(self, name, path, trace, choice, *, within, bug):
-        """One life and its end; tells what was seen and where it ended."""
+        """One life and its end: what was seen, and where it ended."""
         length = choice.randrange(8 * len(POINTS)) if within else None
         trace.unlink(missing_ok=True)
         child = self.context.Process(target=live, args=(name, str(path), str(trace), length, choice.random(), bug))
@@ -170,38 +141,40 @@ class Village:
 
 
 def continues(before, after):
-    """Whether a ledger goes on from another: nothing that was seen has changed, and nothing is missing."""
-    first, now = {key(entry): entry for entry in before}, {key(entry): entry for entry in after}
-    changed = [entry for name, entry in first.items() if name in now and now[name] != entry]
-    missing = [entry for name, entry in first.items() if name not in now and entry[3] is not None]
-    behind = bool(before) and (not after or after[-1][0] < before[-1][0])
-    return not changed and not missing and not behind
+    """Whether a ledger has all that another one had: the same entries, or tests that have grown from them."""
+    return all(any(covers(Release(*later), Release(*entry)) for later in after) for entry in before)
 
 
-def key(entry):
-    epoch, what, spans, _ = entry
-    return epoch, what.split(":")[0], json.dumps(spans)
+def covers(later, entry):
+    grown = later.kind == entry.kind == Kind.TESTS and later.tests >= entry.tests
+    return later == entry or (grown and [span[:2] for span in later.spans] == [span[:2] for span in entry.spans])
 
 
 def endure(names, kills, folder, seed, *, within=True, bug=None):
-    """Kill so many processes that keep a file; every file must lead on from what was seen. Tells where they died."""
+    """Kill processes that keep a file; every file must have all that was seen. Count where they died."""
     village, choice, deaths = Village(), random.Random(seed), Counter()
-    path, trace = folder / "state.json", folder / "trace"
+    path, trace = folder / "state", folder / "trace"
     for name in names:
         rest = kills // len(names) + (names.index(name) < kills % len(names))
-        make(name).save(path)
+        begin(name, path)
         while rest:
             seen, died = village.round(name, path, trace, choice, within=within, bug=bug)
-            copies = [load(name, faults.copy_of(path)) for _ in range(2)]  # as they are: old or new, never torn
-            assert entries(copies[0]) == entries(copies[1])  # and what they lead to is settled
-            assert all(continues(before, entries(copies[0])) for before in seen), (name, died)
-            finished = done(copies.pop())
-            copies.clear()
-            for copy in folder.glob("*.copy*"):
-                copy.unlink()
+            copy = type(CASES[name]()).load(faults.copy_of(path))  # the old state or the new one, never torn
+            assert all(continues(before, entries(copy)) for before in seen), (name, died)
+            finished = done(copy)
+            copy.detach()
+            for litter in folder.glob("* copy *"):
+                litter.unlink()
             if died == "not at all" or finished:
-                make(name).save(path)
+                begin(name, path)
             if died != "not at all":
                 rest -= 1
                 deaths[died] += 1
     return deaths
+
+
+def begin(name, path):
+    """Save a new state in place of the old one."""
+    for suffix in ("", ".ledger"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    CASES[name]().save(path)

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 import discreet
-from discreet import Bandit, Stream, Totals, WaitingError
+from discreet import Bandit, FinishedError, Stream, Totals, WaitingError
 from discreet.core.options import field_names
 from discreet.core.registry import find
 from discreet.core.statistics import Statistic
@@ -66,7 +66,7 @@ def advance(driver, seed=0):
     elif isinstance(driver, Stream):
         driver.feed(coins(97, seed=seed))
     else:
-        with suppress(WaitingError):
+        with suppress(FinishedError, WaitingError):
             driver.ask(10**6)
         tickets = driver.open_tickets
         driver.tell(tickets, coins(len(tickets), seed=seed))

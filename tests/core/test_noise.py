@@ -1,4 +1,4 @@
-"""The noise has the exact discrete Laplace law, and the test of that would notice a scale 10 % off."""
+"""The noise has the exact discrete Laplace distribution, and the test of that would notice a scale 10 % off."""
 
 import math
 import multiprocessing
@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +24,7 @@ DRAWS = 40_000
 
 
 def p_value(draws, scale):
-    """Chi-square test of draws against the exact law, tails pooled."""
+    """Chi-square test of draws against the exact distribution, tails pooled."""
     reach = int(4 * scale)
     values = np.arange(-reach, reach + 1)
     expected = np.array([probability(int(value), scale) for value in values])
@@ -36,7 +37,7 @@ def p_value(draws, scale):
 
 @pytest.mark.parametrize("scale", [0.7, 1.0, 2.0, 2.5, 3.0, 5.0, 8.5, 13.0])  # a sampler can fail at one alone
 @pytest.mark.parametrize("source", ["private", "simulated"])
-def test_the_law_is_exact(source, scale):
+def test_the_distribution_is_exact(source, scale):
     noise = private_noise() if source == "private" else SimulatedNoise(seed=11)
     assert p_value(noise.draws(scale, DRAWS), scale) > LEVEL
 
@@ -98,6 +99,7 @@ def test_no_seed_reaches_private_noise():
     assert seen[0] != seen[1]
 
 
+@pytest.mark.system
 def test_two_processes_draw_differently():
     code = "from discreet.core.noise import private_noise; print(private_noise().draws(1e9, 4).tolist())"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
@@ -108,6 +110,7 @@ def _draw_in_child(noise, queue):
     queue.put(noise.draws(77777.0, 8).tolist())
 
 
+@pytest.mark.system
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("noise", [private_noise(), PrivateNoise()])
@@ -122,6 +125,32 @@ def test_a_forked_child_forgets_the_pool_it_inherited(noise):
     for child in children:
         child.join()
     assert len({tuple(draws) for draws in drawn}) == 3
+
+
+def test_threads_that_share_a_source_share_no_draw():
+    """Every draw of a pool is served once, so all of them together are the sequence that one thread would get."""
+    noise, served = SimulatedNoise(3), [[] for _ in range(8)]
+
+    def work(mine):
+        for count in (1, 3, 7, 70) * 10:
+            mine.extend(noise.draws(1e15, count).tolist())
+
+    threads = [threading.Thread(target=work, args=(mine,)) for mine in served]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    together = [draw for mine in served for draw in mine]
+    assert sorted(together) == sorted(SimulatedNoise(3).draws(1e15, len(together)).tolist())
+    assert len(set(together)) == len(together)
+
+
+def test_pools_of_many_scales_are_forgotten_not_served_again():
+    noise, drawn = SimulatedNoise(4), []
+    for _ in range(3):
+        for number in range(100):  # more than a source keeps pools for
+            drawn += noise.draws(1e14 + number * 1e6, 2).tolist()
+    assert len(set(drawn)) == len(drawn)
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=20), st.integers(0, 2**32))

@@ -1,5 +1,7 @@
 """Random walks over the ask/tell driver: no reward is lost or counted twice, and no release ever changes."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from discreet import Bandit
@@ -22,15 +24,15 @@ def test_the_model_finds_a_reward_that_is_counted_twice(monkeypatch):
     """A planted bug: a repeated reward counts again."""
     honest = Bandit._change
 
-    def twice(self, place, units, status):
-        honest(self, place, units, status)
-        if len(self._status) % 5 == 0:
-            self._sums[self._arms[place]] += units
+    def twice(self, place, steps, status):
+        honest(self, place, steps, status)
+        if len(self._status) % 2 == 0:
+            self._sums[self._arms[place]] += steps
 
     monkeypatch.setattr(Bandit, "_change", twice)
     assert stumble(400, 30)
 
 
 def test_the_model_finds_a_file_that_is_not_kept_up_to_date(monkeypatch):
-    monkeypatch.setattr(Bandit, "_keep", lambda self: None)
+    monkeypatch.setattr(Bandit, "_commit", lambda self: nullcontext())
     assert stumble(400, 40)

@@ -7,6 +7,7 @@ import pytest
 
 import discreet
 from discreet import ArgumentError, SimulatedNoise
+from discreet.core.options import field_names
 from tests._tools import examples
 
 HUGE = 10**400
@@ -24,14 +25,14 @@ HUGE = 10**400
         (lambda: examples.policy("dp-se", beta=1.0), "beta must lie strictly between 0 and 1, got 1.0"),
         (lambda: examples.policy("dp-se", beta=math.nan), "beta must be a finite number, got nan"),
         (lambda: examples.policy("dp-se", epsilon=HUGE), "epsilon must be a finite number"),
-        (lambda: examples.policy("dp-se", noise=42), r"noise must be left out, or be a source such as .*, got 42"),
-        (lambda: examples.policy("dp-se", noise=SimulatedNoise), "noise must be left out"),
-        (lambda: examples.policy("dp-se", low=1, high=0), "low must be below high, got low=1 and high=0"),
+        (lambda: discreet.Bandit(examples.policy("dp-se"), 42), r"noise must be left out, or be a source .*, got 42"),
+        (lambda: discreet.Totals(examples.policy("dp-se"), SimulatedNoise), "noise must be left out"),
+        (lambda: examples.policy("dp-se", low=1, high=0), "low must be below high, got low=1.0 and high=0.0"),
         (lambda: examples.policy("dp-ucb", preset="x"), "preset must be 'event-level' or .*, got 'x'"),
         (lambda: examples.policy("dp-ucb", gamma=2), "gamma must lie strictly between 0 and 1, got 2"),
         (lambda: examples.policy("dp-ucb", relaxation=-1), "relaxation must not be negative, got -1"),
-        (lambda: examples.policy("dp-bai", max_pulls=1), "max_pulls must be at least 2, got 1"),
-        (lambda: examples.policy("dp-bai-sharp", max_pulls=1), "max_pulls must be at least 2, got 1"),
+        (lambda: examples.policy("dp-bai", max_pulls=1), "max_pulls must allow one pull of each arm, got 1"),
+        (lambda: examples.policy("dp-bai-sharp", max_pulls=1), "max_pulls must allow one pull of each arm, got 1"),
         (lambda: examples.policy("dp-se-sharp", horizon=None, beta=None), "give a horizon .* or beta; got neither"),
         (lambda: examples.policy("dp-se-sharp", growth=1.0), "growth must be above 1, since epochs must grow"),
         (lambda: examples.policy("dp-bai-sharp", growth=1e9), "growth must be above 1.* and at most 100, got 10000000"),
@@ -45,18 +46,14 @@ HUGE = 10**400
         (lambda: examples.rule("nas", max_samples=0), "max_samples must be at least 1, got 0"),
         (lambda: examples.rule("nas", radius=1, low=0), "give radius, or low and high, not both"),
         (lambda: examples.rule("dp-nas-one-sided", low=-1), "low must be at least 0 .* low=-1.0; use dp-exp-nas"),
-        (lambda: discreet.PrefixSumAboveThreshold(0, 1.0), "sensitivity must be at least 1, got 0"),
         (lambda: discreet.NAS(alpha=0.1, beta=0.1), "give the samples' range as radius, or as low and high"),
         (lambda: discreet.register(int), "register takes a subclass of Policy or StoppingRule, got <class 'int'>"),
         (lambda: discreet.register(discreet.Policy), "Policy needs a class attribute key"),
-        (lambda: discreet.LaplaceMechanism(1, 2000.0), "epsilon must be smaller: 2000.0 at sensitivity 1"),
         (lambda: discreet.Bandit(examples.policy("dp-se"), seed="x"), "seed must be a number, got 'x'"),
         (lambda: discreet.Grid(0, 1, bits=49), "bits must lie between 0 and 30, got 49"),
-        (lambda: discreet.BinaryTreeCounter(0, 1, 1.0), "horizon must be at least 1, got 0"),
-        (lambda: discreet.AboveThreshold(0, 1.0), "sensitivity must be at least 1, got 0"),
-        (lambda: examples.rule("nas").feed(HUGE), "reward must be a finite number"),
-        (lambda: examples.rule("nas").feed([[0.1, 0.2], [0.3]]), None),
-        (lambda: examples.rule("nas").feed(iter([[[0.1, 0.2], [0.3]]])), "rewards must be numbers in one flat list"),
+        (lambda: discreet.Stream(examples.rule("nas")).feed(HUGE), "reward must be a finite number"),
+        (lambda: discreet.Stream(examples.rule("nas")).feed([[0.1, 0.2], [0.3]]), None),
+        (lambda: discreet.Stream(examples.rule("nas")).feed(iter([[[0.1, 0.2], [0.3]]])), "rewards must be numbers"),
         (lambda: discreet.Bandit(examples.policy("dp-se"), waiting="x"), "waiting must be 'refuse' or 'serve'"),
     ],
 )  # fmt: skip
@@ -70,29 +67,26 @@ def test_the_message_names_the_argument_the_value_and_the_remedy(make, message):
 
 @pytest.mark.parametrize("name", sorted(discreet.POLICIES))
 def test_tiny_betas_and_large_epsilons_are_only_numbers(name):
-    for options in ({"beta": 1e-308}, {"epsilon": 1e6}, {"epsilon": 1e-6}):
-        known = {
-            "beta": [key for key in discreet.POLICIES if "se" in key or "bai" in key],
-            "epsilon": discreet.POLICIES,
-        }
-        (option,) = options
-        if name in known[option] and (option != "epsilon" or examples.is_private(name)):
-            plan = examples.policy(name, noise=SimulatedNoise(0), **options).plan()
+    known = field_names(discreet.POLICIES[name], init=True)
+    for option, value in (("beta", 1e-308), ("epsilon", 1e6), ("epsilon", 1e-6)):
+        if option in known:
+            plan = examples.policy(name, **{option: value}).plan()
             assert plan is None or plan.size > 0
 
 
 @pytest.mark.parametrize("name", sorted(discreet.RULES))
 def test_tiny_betas_do_not_overflow(name):
-    assert examples.rule(name, noise=SimulatedNoise(0), beta=1e-300).run(np.ones(50_000)).reached
+    assert examples.rule(name, beta=1e-300).run(np.ones(50_000), SimulatedNoise(0)).reached
 
 
 def test_a_total_is_not_shown_in_an_error():
-    policy = examples.policy("dp-se")
-    policy.plan()
-    with pytest.raises(ArgumentError) as caught:
-        policy.close({"A": 300.25, "B": 0})
-    assert "300" not in str(caught.value)
-    rule = examples.rule("dp-exp-nas")
-    with pytest.raises(ArgumentError) as caught:
-        rule.close(987654321)
-    assert "987654321" not in str(caught.value)
+    for algorithm, totals in (
+        (examples.policy("dp-se"), {"A": 300.25, "B": 0}),
+        (examples.policy("dp-se"), {"A": 300_250_300_250, "B": 0}),
+        (examples.rule("dp-exp-nas"), {None: 987654321}),
+        (examples.rule("dp-nas"), {None: np.full(4096, 987654321)}),
+        (examples.rule("dp-bernstein"), {None: (0, 987654321)}),
+    ):
+        with pytest.raises(ArgumentError) as caught:
+            discreet.Totals(algorithm).close(totals)
+        assert not any(digits in str(caught.value) for digits in ("300", "987654321"))

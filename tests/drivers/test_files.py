@@ -74,7 +74,7 @@ def test_open_tickets_survive(path):
     third = Bandit.load(path)  # ids of both processes before
     assert third.tell([tickets[11], tickets[12].id], [1.0, 1.0]) == [Told.COUNTED] * 2
     with pytest.raises(TicketError, match="unknown"):
-        third.tell(tickets[13]._replace(tag=bytes(8)), 1.0)
+        third.tell(tickets[13]._replace(tag="0" * 16), 1.0)
 
 
 def test_a_block_that_was_begun_is_finished_after_loading(path):

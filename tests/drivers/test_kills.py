@@ -1,17 +1,19 @@
-"""`kill -9` at any moment of a write: the file is the old one or the new one, and no release is drawn twice."""
+"""`kill -9` at any moment of a commit: the file is the old one or the new one, and has all that was seen."""
 
 import sys
 
 import pytest
 
 import discreet
-from tests._tools import examples
 from tests._tools.killing import POINTS, continues, endure
+from tests._tools.walking import CASES
 
-POLICIES = [name for name in sorted(discreet.POLICIES) if examples.is_private(name)]
-RULES = [name for name in sorted(discreet.RULES) if examples.is_private(name)]
+KILLS = 200
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9")
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.skipif(sys.platform == "win32", reason="needs kill -9"),
+]
 
 
 @pytest.mark.parametrize("name", ["dp-chernoff-imed", "dp-exp-nas"])
@@ -20,35 +22,33 @@ def test_a_killed_process_leaves_a_whole_file(name, tmp_path):
 
 
 @pytest.mark.study
-@pytest.mark.parametrize(("what", "names"), [("bandit", POLICIES), ("stopping rule", RULES)])
-def test_five_hundred_kills_in_the_middle_of_a_save(what, names, tmp_path, page):
-    half = 250
-    deaths = endure(names, half, tmp_path, seed=2)
-    page("Faults survived", fault=f"kill -9 in the middle of a {what}'s save", tried=half, survived=deaths.total())
-    print(f"{what}, {len(names)} kinds: {deaths.total()} of {half} kills in the middle of a save: {dict(deaths)}")
+def test_two_hundred_kills_in_the_middle_of_a_commit(tmp_path, page):
+    deaths = endure(list(CASES), KILLS, tmp_path, seed=2)
+    page("Faults survived", fault="kill -9 in the middle of a commit", tried=KILLS, survived=deaths.total())
+    print(f"{len(CASES)} kinds of drivers: {deaths.total()} of {KILLS} kills in the middle of a commit: {dict(deaths)}")
     assert set(deaths) == set(POINTS)
-    assert deaths.total() == half
+    assert deaths.total() == KILLS
 
 
 @pytest.mark.study
-@pytest.mark.parametrize(("what", "names"), [("bandit", POLICIES), ("stopping rule", RULES)])
-def test_kills_from_without_at_any_time(what, names, tmp_path, page):
-    deaths = endure(names, 100, tmp_path, seed=3, within=False)
-    page("Faults survived", fault="kill -9 from without, at any time", tried=100, survived=deaths.total())
-    print(f"{what}: {deaths.total()} of 100 kills from without survived")
-    assert deaths.total() == 100
+def test_kills_from_without_at_any_time(tmp_path, page):
+    deaths = endure(list(CASES), KILLS, tmp_path, seed=3, within=False)
+    page("Faults survived", fault="kill -9 from without, at any time", tried=KILLS, survived=deaths.total())
+    print(f"{deaths.total()} of {KILLS} kills from without survived")
+    assert deaths.total() == KILLS
 
 
-@pytest.mark.parametrize(("bug", "error"), [("behind", AssertionError), ("torn", discreet.StateError)])
+@pytest.mark.parametrize(("bug", "error"), [("not written", AssertionError), ("torn", discreet.StateError)])
 def test_the_check_finds_planted_bugs(bug, error, tmp_path):
     with pytest.raises(error):
         endure(["dp-chernoff-imed"], 50, tmp_path, seed=4, bug=bug)
 
 
 def test_what_was_seen_must_not_change_or_go():
-    one = [1, "batch total", [["A", 1, 5]], 7]
-    assert continues([one], [one, [2, "batch total", [["B", 1, 5]], 7]])
-    assert not continues([one], [[*one[:3], 8]])
+    one = [1, "total", [["A", 1, 5]], 7, 1.0, 1.0, False, 0, False]
+    assert continues([one], [one, [2, "total", [["B", 1, 5]], 7, 1.0, 1.0, False, 0, False]])
+    assert not continues([one], [[*one[:3], 8, *one[4:]]])
     assert not continues([one], [])
-    assert not continues([[4, "above threshold: 4 tests, not halted", [[None, 1, 4]], None]],
-                         [[3, "above threshold: 3 tests, not halted", [[None, 1, 3]], None]])  # fmt: skip
+    tests = [[1, "tests", [[None, 1, last]], None, 1.0, 1.0, False, last, False] for last in (4, 3)]
+    assert continues(tests[1:], tests[:1])
+    assert not continues(tests[:1], tests[1:])

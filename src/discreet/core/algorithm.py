@@ -11,7 +11,7 @@ from discreet.core.errors import ArgumentError, FinishedError, StateError
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
 from discreet.core.options import checked_options, field_names, learned_fields, required_options
-from discreet.core.plans import Arm, Plan, TotalsQuery
+from discreet.core.plans import Arm, Plan, ThresholdQuery, TotalsQuery
 from discreet.core.privacy import NOT_PRIVATE, Privacy, Unit
 from discreet.core.releases import Kind, Release
 from discreet.core.statistics import Statistic
@@ -209,9 +209,9 @@ def _fits(plan: Plan, releases: Sequence[Release]) -> bool:
     if not plan.releases or releases[0].epoch != plan.epoch:
         return False
     query = plan.query
+    tests = releases[0]
+    if (tests.kind == _TESTS) is not isinstance(query, ThresholdQuery):
+        return False
     if isinstance(query, TotalsQuery):
         return len(releases) == (len(plan.pulls) - len(query.held)) * len(query.epsilons)
-    tests = releases[0]
-    if tests.kind == _TESTS:
-        return len(releases) == 1 + tests.above * len(plan.pulls)
-    return len(releases) == len(plan.pulls)
+    return len(releases) == (1 + tests.above * len(plan.pulls) if tests.kind == _TESTS else len(plan.pulls))

@@ -105,8 +105,8 @@ class Driver(Secret):
     # ------------------------------------------------------------------ closing an epoch
 
     def _check_process(self) -> None:
-        super()._check_process()
-        if self._refusal is not None:
+        if self._refusal is not None or self._process != os.getpid():
+            super()._check_process()
             raise PrivacyError(f"this {type(self).__name__} {self._refusal}")
 
     def _open(self) -> None:

@@ -14,7 +14,7 @@ from discreet.core.plans import Arm
 
 _BLOCKS = 256  # permuted blocks that are dealt at a time, and about this many pulls at most:
 _QUEUE = 2**14
-_TAG = 8  # bytes of a tag
+_TAG = 16  # hexadecimal digits of a tag
 _TAGS = 1024  # tags that are derived at a time
 
 
@@ -33,12 +33,12 @@ class Ticket(NamedTuple):
     number: int
     epoch: int
     issuer: str
-    tag: bytes
+    tag: str
 
     @property
     def id(self) -> str:
         """A text that names the ticket in messages. `tell` takes it too. It cannot be guessed."""
-        return f"{self.issuer}-{self.number}-{self.tag.hex()}"
+        return f"{self.issuer}-{self.number}-{self.tag}"
 
 
 class Issuer:
@@ -53,22 +53,20 @@ class Issuer:
     def __init__(self, key: str | None = None) -> None:
         self.key = secrets.token_hex(16) if key is None else key
         self.name = hashlib.sha256(f"name {self.key}".encode()).hexdigest()[:16]
-        self._first = -_TAGS  # the number of the first tag of the block
-        self._block = b""
+        self._block, self._tags = -1, [""]  # the tags that were derived last
 
-    def tag(self, number: int) -> bytes:
+    def tag(self, number: int) -> str:
         """Return the tag of a ticket."""
-        place = number - self._first
-        if not 0 <= place < _TAGS:
-            place = number % _TAGS
-            self._first = number - place
-            self._block = _tags(self.key, self._first)
-        return self._block[place * _TAG : (place + 1) * _TAG]
+        block, place = divmod(number, _TAGS)
+        if block != self._block:
+            self._block, self._tags = block, _tags(self.key, block)
+        return self._tags[place]
 
 
 @lru_cache(maxsize=64)
-def _tags(key: str, first: int) -> bytes:
-    return hashlib.shake_128(f"{key} {first}".encode()).digest(_TAG * _TAGS)
+def _tags(key: str, block: int) -> list[str]:
+    digest = hashlib.shake_128(f"{key} {block}".encode()).hexdigest(_TAG * _TAGS // 2)
+    return [digest[start : start + _TAG] for start in range(0, len(digest), _TAG)]
 
 
 class Told(StrEnum):
@@ -123,7 +121,9 @@ class Dealer:
             return False
         ahead = max(self.dealt)
         behind = [arm for arm in arms if self.dealt[arm] < ahead]
-        if behind:  # the rest of a block that was begun before a reload, or arms with fewer pulls than others
+        if len(arms) == 1:
+            self._queue = arms * min(left[arms[0]], _BLOCKS)
+        elif behind:  # the rest of a block that was begun before a reload, or arms with fewer pulls than others
             self._queue = self._rng.permutation(behind).tolist()
         else:
             blocks = min(_BLOCKS, 1 + _QUEUE // len(arms), *(left[arm] for arm in arms))

@@ -100,7 +100,7 @@ def at_the_bar(state, a, b, level):
     return level
 
 
-THOMPSON = [0.8, 0.6, 0.3], 1500, 3000
+THOMPSON = [0.8, 0.6, 0.3], 2000, 5000
 
 
 @functools.cache

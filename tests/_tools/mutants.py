@@ -561,12 +561,9 @@ def drops_by_exact_totals(patch):
 
     def decide(self, releases):
         honest(self, releases)
-        width, totals = self.grid.width, {self._index[arm]: total for arm, total in leaked.items()}
+        totals = {self._index[arm]: total for arm, total in leaked.items()}
         best = max(totals.values())
-        self._viable = [
-            arm for arm, total in totals.items()
-            if not self.is_behind(self.epoch, (best - total) / width, total / width)
-        ]  # fmt: skip
+        self._viable = [arm for arm, total in totals.items() if not self.is_behind(self.epoch, best - total, total)]
 
     patch.setattr(discreet.DPSharpElimination, "_decide", decide)
 

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import discreet
+from discreet.audit import examine
 from discreet.audit.events import Event, Table, Trait, pick
 from discreet.audit.examine import STEPS
 from discreet.audit.inputs import Rewards
@@ -248,7 +249,7 @@ def test_a_rule_of_ones_own_is_audited(own):
 
 def test_seconds_decide_how_many_runs_there_are(monkeypatch):
     clock = itertools.count()  # a look at it takes a millisecond
-    monkeypatch.setattr("discreet.audit.examine.time", SimpleNamespace(process_time=lambda: next(clock) / 1000))
+    monkeypatch.setattr(examine, "time", SimpleNamespace(process_time=lambda: next(clock) / 1000))
     few, many = (discreet.audit("laplace", seconds=seconds)[0].samples for seconds in (0.02, 0.5))
     assert 80 <= few < many
 

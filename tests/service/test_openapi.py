@@ -3,16 +3,17 @@
 import itertools
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, settings
-from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from discreet.service.http.app import make_app
 from discreet.service.http.openapi import document
 from tests._tools.service_tools import draft, small
 
+schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis: make test-system installs it")
+checks = pytest.importorskip("schemathesis.specs.openapi.checks")
+pytestmark = pytest.mark.system
 FEW, FEWER, MANY = 8, 2, 60
-BEYOND = [positive_data_acceptance]  # a schema cannot say that a budget is spent, or which options a policy has
+BEYOND = [checks.positive_data_acceptance]  # a schema cannot say that a budget is spent, or which options a policy has
 
 
 class Stage:
@@ -76,6 +77,7 @@ def test_the_document_is_true(case, place):
     try_it(case, place, {"Authorization": f"Bearer {place.key}"})
 
 
+@pytest.mark.study
 @SCHEMA.parametrize()
 @bounded(FEWER)
 def test_the_document_is_true_without_a_key(case, place):

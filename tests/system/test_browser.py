@@ -285,7 +285,7 @@ def test_a_new_experiment_by_keyboard_alone(signed_in, site):
     page.keyboard.type("dp-nas-rel")
     page.get_by_label("Alpha").wait_for()
     page.keyboard.press("Home")
-    page.get_by_label("Alpha").wait_for(state="detached")
+    page.get_by_text(site.control.algorithms()[0].about[:30]).wait_for()
     page.get_by_role("button", name="Save the draft").focus()
     page.keyboard.press("Enter")
     page.get_by_text("The draft is saved").wait_for()

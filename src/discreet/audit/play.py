@@ -65,6 +65,9 @@ class Session:
             totals: Each planned arm's exact statistic.
         """
         self.algorithm.learn(self._curator.release(plan, totals))
+        following = self.algorithm.plan()
+        if following is None or following.query is None:
+            self._curator.end()
 
     def reload(self) -> None:
         """Go on from what a file would have, as after a restart."""

@@ -90,27 +90,20 @@ class Setting:
         Raises:
             ArgumentError: If an argument or option is wrong, or if a rule would never halt.
         """
-        if isinstance(options.get("policy"), Algorithm):  # of a wrapper, such as guess-and-double
-            options = {**_chosen_options(options["policy"]), **options, "policy": options["policy"].key}
-        if isinstance(algorithm, Algorithm):
-            horizon = getattr(algorithm, "horizon", None) if horizon is None else horizon
-            options = {**_chosen_options(algorithm), **options}
-            algorithm = type(algorithm)
-        if isinstance(algorithm, type):
-            if find(algorithm.key) is not algorithm:
-                raise ArgumentError(f"{algorithm.__name__} must be registered to be simulated: see discreet.register")
-            algorithm = algorithm.key
+        key, options = _key_and_options(algorithm, options)
+        if isinstance(algorithm, Algorithm) and horizon is None:
+            horizon = getattr(algorithm, "horizon", None)
         on: Any = instance  # each kind of algorithm refuses what the other one takes
         start, count = checks.whole("seed", seed, at_least=0), runs if runs is None else checks.whole("runs", runs)
-        if find(algorithm).family == "rule":
+        if find(key).family == "rule":
             distribution = instances.as_rewards(on)
             on, given = Instance(str(distribution), (distribution,)), _rule_options(distribution, options)
-            setting = cls(algorithm, on, given, count or RULE_RUNS, start)
+            setting = cls(key, on, given, count or RULE_RUNS, start)
         else:
             on = instances.instance(on, arms)
             length = HORIZON if horizon is None else checks.whole("horizon", horizon)
             times = () if checkpoints is None else check_checkpoints(checkpoints, length)
-            setting = cls(algorithm, on, tuple(sorted(options.items())), count or RUNS, start, length, times)
+            setting = cls(key, on, tuple(sorted(options.items())), count or RUNS, start, length, times)
         built = setting.build()
         for arm in on.rewards:
             arm.check(built.grid)
@@ -259,6 +252,23 @@ def accepts(algorithm: str, option: str) -> bool:
     """
     known = field_names(find(algorithm), init=True)
     return option in known or "policy" in known
+
+
+def _key_and_options(
+    algorithm: str | type[Algorithm] | Algorithm, options: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return the key of a registered algorithm, and options with those of objects that stand for theirs."""
+    wrapped = options.get("policy")
+    if isinstance(wrapped, Algorithm):
+        options = {**_chosen_options(wrapped), **options, "policy": wrapped.key}
+    if isinstance(algorithm, Algorithm):
+        options = {**_chosen_options(algorithm), **options}
+        algorithm = type(algorithm)
+    if isinstance(algorithm, type):
+        if find(algorithm.key) is not algorithm:
+            raise ArgumentError(f"{algorithm.__name__} must be registered to be simulated: see discreet.register")
+        algorithm = algorithm.key
+    return algorithm, options
 
 
 def _rule_options(distribution: Rewards, options: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

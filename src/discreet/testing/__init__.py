@@ -7,7 +7,8 @@ loads, copies, crashes and full disks, and looks for noise that is used twice.
 
 from discreet.testing.contract import check_algorithm
 from discreet.testing.exact import ScriptedNoise, coarse_grid, output_probabilities, worst_loss
-from discreet.testing.replay import Change, Recorder, Recording, ReplayReport, replay_check
+from discreet.testing.recorder import Recorder
+from discreet.testing.replay import Change, Recording, ReplayReport, replay_check
 from discreet.testing.walker import Report, Violation, walk
 
 __all__ = [

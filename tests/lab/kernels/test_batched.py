@@ -31,12 +31,12 @@ def pulls_by_kernel(name, on, horizon, runs, **options):
 @pytest.mark.parametrize("epsilon", [0.3, 3.0])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_kernel_has_the_law_of_the_objects(name, epsilon):
-    horizon, runs = 3000, 400
-    objects = pulls_by_object(name, ON, horizon, runs, epsilon=epsilon)
-    assert smallest_p(objects, pulls_by_kernel(name, ON, horizon, runs, epsilon=epsilon)) > 1e-4
+    horizon = 3000
+    objects = pulls_by_object(name, ON, horizon, 250, epsilon=epsilon)
+    assert smallest_p(objects, pulls_by_kernel(name, ON, horizon, 1500, epsilon=epsilon)) > 1e-4
     # An error in the noise is seen where there is much of it, and one in the rewards where there is little.
     wrong = {"on": ON, "epsilon": 0.15} if epsilon == 0.3 else {"on": instance([0.6, 0.57, 0.2]), "epsilon": epsilon}
-    assert smallest_p(objects, pulls_by_kernel(name, horizon=horizon, runs=runs, **wrong)) < 1e-4
+    assert smallest_p(objects, pulls_by_kernel(name, horizon=horizon, runs=1500, **wrong)) < 1e-4
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -32,7 +32,7 @@ def test_cut_variables_lie_on_their_side_with_the_exact_law():
 def test_beyond_the_centres_a_density_only_grows_or_only_shrinks_with_time():
     """What the bounds of a window rest on: above the highest centre a posterior that moves up gains everywhere."""
     generator = np.random.default_rng(4)
-    for _ in range(300):
+    for _ in range(100):
         size = 2.0 ** generator.integers(0, 20)
         early, late = np.sort(generator.random(2)) * size
         top = beta.highest_centre(late + 1, size - late + 1)

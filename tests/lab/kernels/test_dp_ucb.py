@@ -46,7 +46,7 @@ def dp_outcomes(kernel, constants, runs, horizon, name="C2"):
     ("name", "epsilon", "relaxation"), [("C1", 1.0, 200.0), ("C2", 0.25, 400.0), ("C2", 1.0, 30.0), ("C4", 1.0, None)]
 )
 def test_skip_ahead_has_the_law_of_the_reference(name, epsilon, relaxation):
-    horizon, runs = 30_000, 800
+    horizon, runs = 30_000, 400
     constants = constants_of(3, horizon, epsilon, relaxation=relaxation)
     slow = dp_outcomes(dp_ucb.reference, constants, runs, horizon, name)
     fast = dp_outcomes(dp_ucb.skip_ahead, constants, runs, horizon, name)

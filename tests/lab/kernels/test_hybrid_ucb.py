@@ -45,8 +45,8 @@ LAWS = [([0.8, 0.5, 0.3], 1.0), ([0.8, 0.5, 0.3], 20.0), ([0.6, 0.6, 0.2], 100.0
 
 @pytest.mark.parametrize(("means", "epsilon"), LAWS)
 def test_skip_ahead_has_the_law_of_the_reference(means, epsilon):
-    slow = hybrid_pulls(hybrid_ucb.reference, means, 5000, 1000, 1, epsilon)
-    assert smallest_p(slow, hybrid_pulls(hybrid_ucb.skip_ahead, means, 5000, 1000, 2, epsilon)) > LEVEL
+    slow = hybrid_pulls(hybrid_ucb.reference, means, 5000, 500, 1, epsilon)
+    assert smallest_p(slow, hybrid_pulls(hybrid_ucb.skip_ahead, means, 5000, 500, 2, epsilon)) > LEVEL
 
 
 @njit

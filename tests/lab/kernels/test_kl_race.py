@@ -70,7 +70,7 @@ BOLDNESS = pytest.mark.parametrize("boldness", [0.9, 4.0], ids=["normal guesses"
 @BOLDNESS
 @pytest.mark.parametrize("name", INSTANCES)
 def test_kl_ucb_skip_ahead_replays_the_reference_pull_by_pull(name, boldness):
-    horizon, means = 60_000, INSTANCES[name]
+    horizon, means = 30_000, INSTANCES[name]
     points = marks(horizon)
     for c, table in zip((0.0, 3.0), tables(means, horizon), strict=True):
         fast = kl_ucb.replay(means, horizon, table, points, c, boldness)
@@ -80,7 +80,7 @@ def test_kl_ucb_skip_ahead_replays_the_reference_pull_by_pull(name, boldness):
 @BOLDNESS
 @pytest.mark.parametrize("name", INSTANCES)
 def test_imed_skip_ahead_replays_the_reference_pull_by_pull(name, boldness):
-    horizon, means = 60_000, INSTANCES[name]
+    horizon, means = 30_000, INSTANCES[name]
     points = marks(horizon)
     for table in tables(means, horizon):
         assert (imed.replay(means, horizon, table, points, boldness) == imed_on_a_table(table, horizon, points)).all()
@@ -132,7 +132,7 @@ KERNELS = {"kl-ucb": (kl_ucb, (0.0,)), "kl-ucb, c = 3": (kl_ucb, (3.0,)), "imed"
 @pytest.mark.parametrize("name", ["kl-ucb", "imed"])
 @pytest.mark.parametrize(
     ("means", "horizon"),
-    [([0.8, 0.5, 0.3], 8000), ([0.75, 0.7], 4000), ([0.6, 0.6, 0.2, 0.1, 0.1], 2000), ([0.02, 0.01, 0.0], 4000)],
+    [([0.8, 0.5, 0.3], 3000), ([0.75, 0.7], 2000), ([0.6, 0.6, 0.2, 0.1, 0.1], 2000), ([0.02, 0.01, 0.0], 2000)],
 )
 def test_skip_ahead_on_fresh_randomness_has_the_law_of_the_reference(name, means, horizon):
     module, constants = KERNELS[name]

@@ -117,9 +117,9 @@ LAWS = [("C2", 3, 2000, 2.0), ("C1", 2, 2000, 8.0), ("C4", 5, 1000, 0.5)]
 
 @pytest.mark.parametrize(("name", "arms", "horizon", "epsilon"), LAWS)
 def test_both_kernels_have_the_law_of_the_object(name, arms, horizon, epsilon):
-    by_object = object_pulls(name, arms, horizon, epsilon, 200)
-    slow = kernel_pulls(lazy_dp_ts.reference, name, arms, horizon, epsilon, 2000, 1)
-    fast = kernel_pulls(lazy_dp_ts.skip_ahead, name, arms, horizon, epsilon, 2000, 2)
+    by_object = object_pulls(name, arms, horizon, epsilon, 100)
+    slow = kernel_pulls(lazy_dp_ts.reference, name, arms, horizon, epsilon, 1000, 1)
+    fast = kernel_pulls(lazy_dp_ts.skip_ahead, name, arms, horizon, epsilon, 1000, 2)
     assert smallest_p(by_object, slow[:, arms:]) > LEVEL
     assert smallest_p(by_object, fast[:, arms:]) > LEVEL
     assert smallest_p(slow, fast) > LEVEL
@@ -141,13 +141,13 @@ def planted(monkeypatch, bug):
 
 @pytest.mark.parametrize("bug", ["alarms get lost", "the leader always wins", "a wrong scale"])
 def test_planted_errors_in_skip_ahead_are_noticed(monkeypatch, bug):
-    wrong = kernel_pulls(planted(monkeypatch, bug), *LAWS[0], 3000, 3)
+    wrong = kernel_pulls(planted(monkeypatch, bug), *LAWS[0], 2000, 3)
     assert smallest_p(slow_pulls(), wrong) < LEVEL
 
 
 @functools.cache
 def slow_pulls():
-    return kernel_pulls(lazy_dp_ts.reference, *LAWS[0], 3000, 1)
+    return kernel_pulls(lazy_dp_ts.reference, *LAWS[0], 2000, 1)
 
 
 def test_counts_at_checkpoints_add_up():

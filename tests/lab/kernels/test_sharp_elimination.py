@@ -1,5 +1,6 @@
 """The kernel of elimination with sharp constants decides as the object does, and has its law."""
 
+import functools
 import math
 
 import numpy as np
@@ -13,6 +14,7 @@ from discreet.lab.kernels import sharp_elimination
 from discreet.lab.kernels.randomness import fresh_state
 
 
+@functools.cache
 def by_object(on, horizon, runs, **options):
     """Pulls of each arm, and when each was dropped, of each run."""
     found = []

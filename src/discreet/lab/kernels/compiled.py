@@ -25,7 +25,7 @@ _HERE = Path(__file__).parent
 def cache_folder() -> str | None:
     """Return the folder of these sources' compiled kernels; None if no place can be written to."""
     digest = hashlib.sha256()
-    for path in (*sorted(_HERE.glob("*.py")), Path(divergences.__file__), Path(tails.__file__)):
+    for path in (*sorted(_HERE.glob("[a-z]*.py")), Path(divergences.__file__), Path(tails.__file__)):
         digest.update(path.read_bytes())
     for parent in (config.CACHE_DIR or _HERE / "__pycache__", Path.home() / ".cache" / "discreet"):
         folder = Path(parent) / f"kernels-{digest.hexdigest()[:16]}"

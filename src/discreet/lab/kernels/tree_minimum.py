@@ -43,7 +43,7 @@ def log_table() -> Any:
     at_far = 0.5 * (1 - (1 - decay) / step)
     at_near = 0.5 * ((1 - decay) / step - decay)
 
-    def swept(values: Any, start: float) -> Any:
+    def _swept(values: Any, start: float) -> Any:
         """The integral up to each point of exp(-distance)/2 times the values, as a recursive filter."""
         cells = at_far * values[1:] + at_near * values[:-1]
         return np.concatenate([[start], lfilter([1], [1, -decay], cells, zi=[decay * start])[0]])
@@ -52,7 +52,7 @@ def log_table() -> Any:
     table = np.full((LEVELS + 1, _REACH * _PER_UNIT + 1), -1e300)
     for level in range(1, LEVELS + 1):
         beyond = chance[-1] * 0.5 / (1 + _END_SLOPE)  # the little that lies past the table
-        right = 0.5 * np.exp(-y) + swept(chance, 0.0) + swept(chance[::-1], beyond)[::-1]
+        right = 0.5 * np.exp(-y) + _swept(chance, 0.0) + _swept(chance[::-1], beyond)[::-1]
         chance = chance + (1 - chance) * right
         table[level] = np.log(chance[: _REACH * _PER_UNIT * _FINER + 1 : _FINER])
     return table

@@ -29,6 +29,7 @@ from discreet.drivers._base import Driver
 from discreet.drivers.tickets import Dealer, Issuer, Ticket, Told
 
 _OPEN, _TOLD, _EXTRA = 0, 1, 2  # the states of a ticket
+_COUNTED = Told.COUNTED  # looked up once: it takes longer than a comparison
 _ONE = (Ticket, str)
 _new_tuple = tuple.__new__  # quicker than calling a named tuple's class
 
@@ -230,7 +231,7 @@ class Bandit(Driver):
             else:
                 several = isinstance(tickets, Sequence) and not isinstance(tickets, _ONE)
                 numbers = [self._number(ticket) for ticket in (tickets if several else [tickets])]
-            return self._count_all([(number, default) for number in numbers]).count(Told.COUNTED)
+            return self._count_all([(number, default) for number in numbers]).count(_COUNTED)
 
     def _number(self, ticket: Any) -> int:
         """Return the number of a ticket that was issued here."""
@@ -259,7 +260,7 @@ class Bandit(Driver):
                 told.append(self._count(number, steps))
         except BaseException:
             for (number, steps), outcome in zip(pairs, told, strict=False):
-                if outcome is Told.COUNTED and number >= self._first and self._refusal is None:
+                if outcome is _COUNTED and number >= self._first and self._refusal is None:
                     self._change(number - self._first, steps, _OPEN)
             raise
         return told
@@ -278,7 +279,7 @@ class Bandit(Driver):
             self._change(place, steps, _TOLD)
         else:
             self._close_epoch(place, steps)
-        return Told.COUNTED
+        return _COUNTED
 
     def _change(self, place: int, steps: int, status: int) -> None:
         """Count a ticket's reward, or take it back."""

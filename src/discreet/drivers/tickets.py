@@ -57,10 +57,10 @@ class Issuer:
 
     def tag(self, number: int) -> str:
         """Return the tag of a ticket."""
-        block, place = divmod(number, _TAGS)
+        block = number // _TAGS
         if block != self._block:
             self._block, self._tags = block, _tags(self.key, block)
-        return self._tags[place]
+        return self._tags[number % _TAGS]
 
 
 @lru_cache(maxsize=64)

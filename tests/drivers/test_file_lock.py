@@ -258,8 +258,8 @@ def test_of_two_processes_that_load_one_file_one_succeeds(races, tmp_path, page)
     assert fair == races
 
 
-def _in_child(bandit, path, queue):
-    for attempt in (bandit.ask, bandit.detach, lambda: Bandit.load(path)):
+def _in_child(bandit, ticket, path, queue):
+    for attempt in (bandit.ask, lambda: bandit.tell(ticket, 1.0), bandit.detach, lambda: Bandit.load(path)):
         try:
             attempt()
             queue.put("went on")
@@ -276,13 +276,13 @@ def test_a_forked_child_neither_has_nor_breaks_its_parents_lock(tmp_path):
     bandit = saved("bandit", path)
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
-    child = context.Process(target=_in_child, args=(bandit, path, queue))
+    child = context.Process(target=_in_child, args=(bandit, bandit.ask(), path, queue))
     child.start()
-    said = [queue.get(timeout=60) for _ in range(4)]
+    said = [queue.get(timeout=60) for _ in range(5)]
     child.join()
-    assert all("create it after the fork, or save it there and load it here" in one for one in said[:2])
-    assert f"in use by process {os.getpid()}" in said[2]
-    assert said[3] == 0
+    assert all("create it after the fork, or save it there and load it here" in one for one in said[:3])
+    assert f"in use by process {os.getpid()}" in said[3]
+    assert said[4] == 0
     assert (tmp_path / "state.lock").exists()
     go_on(bandit)
 

@@ -22,7 +22,7 @@ from discreet.service.http import tokens
 from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.messages import NewPopulation
 from discreet.service.storage import open_database, schema
-from tests._tools.killing import tell as note
+from tests._tools.killing import note
 from tests._tools.postgres import _free_port
 from tests._tools.service_tools import FULL, Clock, small
 

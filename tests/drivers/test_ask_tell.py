@@ -324,7 +324,8 @@ def test_reading_in_another_thread_disturbs_nothing(tmp_path):
             while not done.is_set():
                 policy = bandit.policy
                 assert policy.plan() is None or policy.plan().size > 0
-                assert list(bandit.ledger)[: len(policy.ledger)] == list(policy.ledger)
+                settled = list(policy.ledger)[:-1]  # the last entry may be of tests, and grow meanwhile
+                assert list(bandit.ledger)[: len(settled)] == settled
                 assert policy == dataclass_of(bandit).replay(policy.ledger.by_epoch())
                 repr(bandit), bandit.pulls, bandit.finished, bandit.privacy
         except Exception as error:

@@ -17,7 +17,6 @@ from discreet.core.algorithm import Algorithm
 from discreet.core.errors import FinishedError
 from discreet.core.noise import Noise
 from discreet.core.plans import Arm, Plan
-from discreet.core.privacy import Unit
 from discreet.core.releases import Release
 from discreet.drivers import Bandit, Stream, Totals
 from discreet.mechanisms import Curator
@@ -43,7 +42,7 @@ class Session:
     def __init__(self, algorithm: Algorithm, noise: Noise | None = None) -> None:
         self.algorithm: Any = algorithm.copy()
         self._noise = noise
-        self._curator = self._make_curator()
+        self._curator = Curator.of(self.algorithm, self._noise)
 
     def plan(self) -> Plan | None:
         """Return what to sample next."""
@@ -74,15 +73,8 @@ class Session:
         before, secret = self.algorithm, json.loads(json.dumps(self._curator.state()))
         options = json.loads(json.dumps(before.options()))
         self.algorithm = type(before).from_options(options).replay(before.ledger.by_epoch())
-        self._curator = self._make_curator()
+        self._curator = Curator.of(self.algorithm, self._noise)
         self._curator.restore(secret, self.algorithm.plan())
-
-    def _make_curator(self) -> Curator:
-        algorithm = self.algorithm
-        epochs = algorithm.ledger.by_epoch() if algorithm.unit is Unit.PERSON else ()
-        spent = tuple(releases[0].epsilon for releases in epochs if releases)
-        taken, epoch = algorithm.taken, algorithm.epoch
-        return Curator(algorithm.grid, algorithm.privacy, self._noise, epoch=epoch, taken=taken, spent=spent)
 
 
 def ledger_facts(ledger: Iterable[Release]) -> Facts:

@@ -172,17 +172,7 @@ class Driver(Secret):
             file.drop_room()
 
     def _make_curator(self) -> Curator:
-        """Return a curator for what the algorithm has learned, without secrets."""
-        algorithm = self._algorithm
-        spent = tuple(price for releases in algorithm.ledger.by_epoch() for price in _paid(releases))
-        return Curator(
-            algorithm.grid,
-            algorithm.privacy,
-            self._noise,
-            epoch=algorithm.epoch,
-            taken=algorithm.taken,
-            spent=spent,
-        )
+        return Curator.of(self._algorithm, self._noise)
 
     # ------------------------------------------------------------------ the file
 
@@ -387,8 +377,3 @@ class Driver(Secret):
 
 _HALF_DONE = "has failed or was interrupted while it released an epoch, and cannot go on; load its file if it has one"
 _GIVEN_AWAY = "has given its file away, from which another object may go on; load the file and use what you get"
-
-
-def _paid(releases: tuple[Release, ...]) -> list[float]:
-    """Return the prices of an epoch's releases that one reward is in, which is what a person pays."""
-    return [release.epsilon for release in releases if release.arm == releases[0].arm]

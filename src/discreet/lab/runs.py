@@ -85,7 +85,7 @@ def play(
     end = horizon if horizon is not None else (math.inf if own is None else own)
     children = zip(policy.arms, on.rewards, rng.spawn(len(policy.arms)), strict=True)
     draw = {arm: rewards.totals(child, grid) for arm, rewards, child in children}
-    curator = Curator(grid, policy.privacy, noise or SimulatedNoise(*rng.spawn(1)), taken=policy.taken)
+    curator = Curator.of(policy, noise or SimulatedNoise(*rng.spawn(1)))
     track = Track(policy.arms, checkpoints)
     while track.time < end and (plan := policy.plan()):
         pulls, size = plan.pulls, plan.size
@@ -178,7 +178,7 @@ def play_rule(
         noise: The source of noise, by default simulated from a child of the generator.
     """
     grid, draw = rule.grid, distribution.totals(rng, rule.grid)
-    curator = Curator(grid, rule.privacy, noise or SimulatedNoise(*rng.spawn(1)), taken=rule.taken)
+    curator = Curator.of(rule, noise or SimulatedNoise(*rng.spawn(1)))
     size = _FIRST_TESTS
     while (plan := rule.plan()) is not None:
         if plan.many_tests:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
+from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError, PrivacyError, StateError
 from discreet.core.grid import Grid
 from discreet.core.noise import Noise, checked_noise
@@ -65,6 +66,19 @@ class Curator(Secret):
         self._spent = list(spent)
         self._mechanism: Mechanism | None = None
         self._query: Query | None = None  # the last one that was charged
+
+    @classmethod
+    def of(cls, algorithm: Algorithm, noise: Noise | None = None) -> Self:
+        """Return a curator, without secrets, for what an algorithm has learned. A ledger tells what persons have paid.
+
+        Args:
+            algorithm: The algorithm, with its whole ledger.
+            noise: A simulated source for studies and tests; by default private noise.
+        """
+        privacy = algorithm.privacy
+        epochs = algorithm.ledger.by_epoch() if privacy.unit is Unit.PERSON else ()
+        paid = [one.epsilon for releases in epochs for one in releases if one.arm == releases[0].arm]
+        return cls(algorithm.grid, privacy, noise, epoch=algorithm.epoch, taken=algorithm.taken, spent=tuple(paid))
 
     def release(self, plan: Plan, totals: Mapping[Arm, Any] | None = None) -> tuple[Release, ...]:
         """Take a plan's exact statistics, draw noise, and return what its query asks for.

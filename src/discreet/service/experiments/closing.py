@@ -127,7 +127,7 @@ def close(
         exact = _totals(transaction, described(row), epoch) if totals is None else totals
         transaction.database.set_room_aside(transaction, _ROOM + _ROOM_OF_AN_ARM * len(algorithm.taken))
         by_arm = {arm: exact[0 if arm is None else int(arm)] for arm in plan.pulls}
-        released = _curator(algorithm).release(plan, by_arm)
+        released = Curator.of(algorithm).release(plan, by_arm)  # not stored: nothing here is secret between epochs
         for part, release in enumerate(released):
             releases.add(transaction, _row(epoch, part, release))
         budget.state(transaction, row.population, hold=True)
@@ -140,12 +140,6 @@ def close(
     epochs.update(transaction, epoch, state="closed", closed_at=now, dropped=dropped, dealt=epoch.quota)
     experiments.update(transaction, row.id, spent=spent(transaction, row), **standing.snapshot(algorithm))
     open_next(transaction, row, algorithm, now)
-
-
-def _curator(algorithm: Algorithm) -> Curator:
-    """Return a curator for one release. It is never stored: no algorithm of the service has secrets between epochs."""
-    paid = tuple(each[0].epsilon for each in algorithm.ledger.by_epoch() if each)  # by a person who was in all of them
-    return Curator(algorithm.grid, algorithm.privacy, epoch=algorithm.epoch, taken=algorithm.taken, spent=paid)
 
 
 def open_next(transaction: Transaction, row: Experiment, algorithm: Algorithm, now: float) -> None:

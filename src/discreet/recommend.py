@@ -1,7 +1,5 @@
 """A recommended policy: one answer, with its options and its reason."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Everything that a run released is a dictionary of named facts: numbers (released
 decisions). A *trait* turns the facts of a run into one number, and an event is a trait on one side of a threshold.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The audit itself: play both sides of each pair, pick an event on some runs, and bound epsilon by the others."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping

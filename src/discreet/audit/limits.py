@@ -3,8 +3,6 @@
 A binomial tail is summed term by term, so there is no library of distributions to trust.
 """
 
-from __future__ import annotations
-
 import math
 
 _CAUTION = 1e-6  # relative: far above the rounding errors of a tail, far below anything that matters

@@ -1,7 +1,5 @@
 """The curator as a subject of an audit: each kind of query, on inputs at which its proof has little to spare."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from discreet.audit.events import Facts

@@ -5,8 +5,6 @@ can matter. Then one reward is changed by as much as it can be: an early one, a 
 a person is protected, one of each epoch.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Nothing here is a copy of an algorithm: the object plans, a driver fills its epo
 facts of a run are its plans, answers, ledger and result. A run is cut off after a few releases, which only hides facts.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The objects that an audit builds: options are guessed from their names, and a required horizon by trying."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The base class of batched policies: one arm at a time, in batches that grow, each released once."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Sequence

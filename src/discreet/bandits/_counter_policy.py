@@ -1,7 +1,5 @@
 """The base class of policies that read running totals from continual counters."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field

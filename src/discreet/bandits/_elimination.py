@@ -1,7 +1,5 @@
 """The base class of elimination policies: viable arms that shrink, and a horizon that may cut an epoch short."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence

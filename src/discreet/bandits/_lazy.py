@@ -1,7 +1,5 @@
 """The base class of lazy policies: blocks of 1, 2, 4, ... rewards of each arm, each released once and alone."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """An algorithm's own randomness: public, and a function of a seed and the epoch, so that a plan can be repeated."""
 
-from __future__ import annotations
-
 import secrets
 
 import numpy as np

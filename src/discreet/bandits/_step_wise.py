@@ -1,7 +1,5 @@
 """The base class of policies that pull one arm at a time."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Sequence

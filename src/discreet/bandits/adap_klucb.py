@@ -1,7 +1,5 @@
 """AdaP-KLUCB (Azize and Basu 2022): AdaP-UCB with the confidence bound of KL-UCB."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """AdaP-UCB (Azize and Basu 2022): UCB on the last of doubling episodes, each released once."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Private best-arm identification with fixed confidence: DP Successive Elimination until one arm is left."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from discreet.bandits.dp_successive_elimination import DPSuccessiveElimination

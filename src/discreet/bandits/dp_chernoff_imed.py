@@ -1,7 +1,5 @@
 """DP-IMED with an index that knows its noises: near the lower bound, and never stuck. The one we recommend."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """DP-UCB without a horizon, on hybrid counters (after Tossou and Dimitrakakis 2016)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from functools import cached_property

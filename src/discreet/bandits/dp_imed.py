@@ -1,7 +1,5 @@
 """DP-IMED (Azize et al. 2025): the arm that could be the best with the least evidence against it, in batches."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

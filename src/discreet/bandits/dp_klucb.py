@@ -1,7 +1,5 @@
 """DP-KLUCB (Azize et al. 2025): the largest mean that d_epsilon does not rule out, in batches."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

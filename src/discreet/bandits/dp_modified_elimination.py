@@ -1,7 +1,5 @@
 """The "modified DP-SE" of the paper's withdrawn text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from discreet.bandits.dp_sparse_vector_elimination import DPSparseVectorElimination

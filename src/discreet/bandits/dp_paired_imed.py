@@ -1,7 +1,5 @@
 """A private index policy for rewards that drift: arms are compared only with what was shown at the same time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

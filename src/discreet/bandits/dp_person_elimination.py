@@ -1,7 +1,5 @@
 """DP Successive Elimination for people instead of rewards: Algorithm 3 with half of what is left in each epoch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from discreet.bandits._elimination import PERSON_REASON

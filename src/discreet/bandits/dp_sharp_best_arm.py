@@ -1,7 +1,5 @@
 """Private best-arm identification with fixed confidence and sharp constants."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from discreet.bandits.dp_sharp_elimination import DPSharpElimination

@@ -1,7 +1,5 @@
 """Private successive elimination with sharp constants: one Chernoff bound for rewards and noises together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Private elimination with sharp constants for people instead of rewards."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 

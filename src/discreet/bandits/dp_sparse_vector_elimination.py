@@ -1,7 +1,5 @@
 """Sparse-vector elimination: the forerunner of DP-SE in the paper's withdrawn text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """DP Successive Elimination: Algorithm 3 of Sajed and Sheffet (2019)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

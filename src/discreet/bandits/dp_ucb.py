@@ -1,7 +1,5 @@
 """DP-UCB: UCB on noisy running totals from binary trees (Mishra and Thakurta 2015), in its three known forms."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from functools import cached_property

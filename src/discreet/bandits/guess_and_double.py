@@ -1,7 +1,5 @@
 """Guess and double: any policy that needs a horizon, run without one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """IMED (Honda and Takemura 2015): the arm with the least evidence against it; DP-IMED without privacy."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

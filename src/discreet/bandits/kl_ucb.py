@@ -1,7 +1,5 @@
 """KL-UCB (Garivier and Cappe 2011): UCB with the divergence of Bernoulli variables; DP-KLUCB without privacy."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

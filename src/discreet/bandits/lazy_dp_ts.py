@@ -1,7 +1,5 @@
 """Lazy-DP-TS (Hu and Hegde 2022): Thompson sampling from optimistic posteriors of the last of doubling blocks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Anytime-Lazy-UCB (Hu, Huang and Mehta 2021): UCB on the last of doubling blocks, chosen anew at every step."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Successive Elimination (Even-Dar, Mannor, Mansour 2002): DP-SE without privacy."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

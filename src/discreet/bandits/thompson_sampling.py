@@ -1,7 +1,5 @@
 """Thompson sampling (Thompson 1933): an arm is pulled as often as it is believed to be the best."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from discreet.bandits._seeds import epoch_rng, new_seed

@@ -1,7 +1,5 @@
 """UCB, with the index that the paper uses: DP-UCB without privacy."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 It can be imported without typer and rich, so that a small installation says what is missing.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Output of the command line: results on stdout; progress, hints and errors on stderr."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Options that commands share, the reading of their texts, and their completion in a shell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 

@@ -3,8 +3,6 @@
 An error becomes one message on stderr, never a traceback.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

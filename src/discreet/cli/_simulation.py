@@ -1,7 +1,5 @@
 """The options and the work that `simulate` and `compare` share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields

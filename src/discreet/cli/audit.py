@@ -1,7 +1,5 @@
 """`discreet audit`: attempts to refute the privacy of algorithms."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Sequence

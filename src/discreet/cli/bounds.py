@@ -1,7 +1,5 @@
 """`discreet bounds`: the theory's numbers, each with its kind and where it is proved."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

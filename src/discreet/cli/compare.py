@@ -1,7 +1,5 @@
 """`discreet compare`: several policies on one instance."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

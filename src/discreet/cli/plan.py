@@ -1,7 +1,5 @@
 """`discreet plan`: the pulls that elimination needs to find the best arm."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any
 

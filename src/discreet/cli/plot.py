@@ -1,7 +1,5 @@
 """`discreet plot`: the regret curves of a results file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

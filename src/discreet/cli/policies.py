@@ -1,7 +1,5 @@
 """`discreet policies`: every policy and stopping rule with its options."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any

@@ -1,7 +1,5 @@
 """`discreet reproduce`: the paper's evaluation, interrupted and resumed at will, and its report."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Annotated, Any

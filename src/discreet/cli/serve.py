@@ -1,7 +1,5 @@
 """`discreet serve`: the service."""
 
-from __future__ import annotations
-
 import importlib
 import socket
 from typing import Annotated

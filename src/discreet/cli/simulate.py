@@ -1,7 +1,5 @@
 """`discreet simulate`: one policy on one instance."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

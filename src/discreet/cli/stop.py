@@ -1,7 +1,5 @@
 """`discreet stop`: the private mean of a column, from as few of its rows as that takes."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from typing import Annotated, Any
 

@@ -5,8 +5,6 @@ outcome back in. So all logic is written once, for `Client` (threads) and `Async
 without either.
 """
 
-from __future__ import annotations
-
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Generator

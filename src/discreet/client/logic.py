@@ -1,7 +1,5 @@
 """The logic of both clients, as generators of effects: retries, batches of reports, fallbacks."""
 
-from __future__ import annotations
-
 import logging
 import math
 import random

@@ -1,7 +1,5 @@
 """Queue of reports: bounded, in order, each assignment once."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """Operations on a whole service, for `Client` and `AsyncClient`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

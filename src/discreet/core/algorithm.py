@@ -1,7 +1,5 @@
 """The base class of all algorithms: options that are declared once, a plan, and learning from releases alone."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

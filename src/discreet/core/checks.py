@@ -1,7 +1,5 @@
 """Checks of single arguments. Each returns a plain Python value or raises `ArgumentError`."""
 
-from __future__ import annotations
-
 import math
 import numbers
 import operator

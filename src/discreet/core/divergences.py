@@ -3,8 +3,6 @@
 `discreet.theory` has the same divergences for arrays, with checks; the tests compare them.
 """
 
-from __future__ import annotations
-
 import math
 
 _STEPS = 100  # the most steps of Newton's method: far more than it needs

@@ -5,8 +5,6 @@ side therefore uses integers only: a reward is rounded to a multiple of a fixed 
 above the bottom of its range.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any

@@ -8,8 +8,6 @@ The discrete Laplace of scale s puts probability proportional to exp(-|x|/s) on 
 integer total of sensitivity d it is (d/s)-differentially private, exactly.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import threading

@@ -1,7 +1,5 @@
 """Option types that carry their check: `epsilon: Positive` declares an option, its type and its check at once."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """Privacy as a value: what is promised, and to whom."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import StrEnum

@@ -3,8 +3,6 @@
 A registered algorithm is met by the contract tests and the simulator, and can be named, saved and loaded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 

@@ -7,8 +7,6 @@ has the larger moment generating function, 1/(1 - s^2/epsilon^2).
 An *exponent* L bounds a probability by exp(-L); a *level* is the exponent that is asked for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

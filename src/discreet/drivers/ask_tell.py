@@ -1,7 +1,5 @@
 """Ask which arm to pull, and tell its reward: the driver that fills a policy's epochs from your own program."""
 
-from __future__ import annotations
-
 import base64
 import threading
 import warnings

@@ -10,8 +10,6 @@ While its secret part is not empty, a file is as sensitive as the rewards. It is
 and its backups, as you keep the rewards.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import glob

@@ -1,7 +1,5 @@
 """Feeds one stream of samples to a stopping rule."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass

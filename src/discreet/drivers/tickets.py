@@ -1,7 +1,5 @@
 """Tickets: pulls that were handed out, what became of their rewards, and the order in which arms are dealt."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Epochs by hand: for whoever adds rewards up elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

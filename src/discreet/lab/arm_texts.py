@@ -1,7 +1,5 @@
 """Arms as a person writes them: `0.3`, `beta(2, 5)`, `csv(sales.csv, amount)`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -5,8 +5,6 @@ dice, data columns) it is one draw, however many pulls there are; elsewhere rewa
 way each reward is rounded to the algorithm's grid before it is added, as real rewards are.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import os

@@ -6,8 +6,6 @@ cover that. So a cell without a number in range is an error that names its line.
 rule that halts on them never meets it.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import sys

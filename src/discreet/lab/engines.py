@@ -4,8 +4,6 @@ A task is a whole configuration (0.1 s and more), so one small interface is enou
 function and its tasks, and yields each result as soon as it is there.
 """
 
-from __future__ import annotations
-
 import importlib
 import logging
 import multiprocessing

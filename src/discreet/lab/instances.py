@@ -1,7 +1,5 @@
 """Bandit instances: the paper's four, three of rare rewards, and your own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

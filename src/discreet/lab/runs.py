@@ -4,8 +4,6 @@ Within an epoch the pulls are fixed in advance, so an arm needs only the sum of 
 much as its few epochs.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Settings: one algorithm with its options on one instance, a number of runs, and their seed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

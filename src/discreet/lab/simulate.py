@@ -4,8 +4,6 @@ Algorithms that decide after every step have compiled kernels (see docs/simulati
 objects.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import sys
 import time

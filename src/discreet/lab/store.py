@@ -1,7 +1,5 @@
 """A folder of finished settings, so that an interrupted evaluation goes on where it was."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

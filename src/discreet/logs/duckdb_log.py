@@ -1,7 +1,5 @@
 """Logs read by DuckDB: files, Arrow tables, and frames of pandas and Polars. It spills to disk beyond memory."""
 
-from __future__ import annotations
-
 import tempfile
 from contextlib import ExitStack
 from typing import Any

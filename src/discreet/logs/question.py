@@ -1,7 +1,5 @@
 """A question to a log, and its answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from discreet.core.errors import ArgumentError

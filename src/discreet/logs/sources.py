@@ -1,7 +1,5 @@
 """The forms of a log: Parquet or CSV files, Arrow tables, data frames. Errors never repeat a cell's value."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The question as standard SQL: window functions, FLOOR and CASE, and nothing that one engine alone has."""
 
-from __future__ import annotations
-
 import math
 
 from discreet.logs.question import Columns, Question

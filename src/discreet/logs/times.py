@@ -4,8 +4,6 @@ Finer times are truncated to microseconds before they are compared. Otherwise th
 datetime, could lie before a contribution that this epoch has used.
 """
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal

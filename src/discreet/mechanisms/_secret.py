@@ -1,7 +1,5 @@
 """The base class of objects that hold secrets."""
 
-from __future__ import annotations
-
 import os
 from typing import Any, NoReturn, SupportsIndex
 

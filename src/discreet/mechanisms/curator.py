@@ -1,7 +1,5 @@
 """The curator: the one place where data and noise meet."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, Self

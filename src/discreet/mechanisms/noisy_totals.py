@@ -1,7 +1,5 @@
 """Noisy totals: the Laplace mechanism on each arm's statistic."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Samples as they are, for algorithms that are not private."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

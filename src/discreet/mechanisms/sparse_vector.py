@@ -1,7 +1,5 @@
 """The sparse vector: many tests of running totals for one epsilon, until the first that halts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

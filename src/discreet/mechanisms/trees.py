@@ -1,7 +1,5 @@
 """Continual counters: binary trees and hybrid counters, whose noisy nodes are released as they are completed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

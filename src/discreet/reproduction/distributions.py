@@ -1,7 +1,5 @@
 """Private stopping rules on samples of many distributions: the gain from following the variance, and failures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

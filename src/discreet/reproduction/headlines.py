@@ -1,7 +1,5 @@
 """The findings of a reproduction in sentences, all computed."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The report of a reproduction: one HTML page that needs nothing else, and its figures as a page of Markdown."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The tidy tables of a reproduction, written as CSV, and as Parquet where pyarrow is installed."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Mapping, Sequence

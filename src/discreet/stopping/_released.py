@@ -1,7 +1,5 @@
 """The base class of stopping rules that release instead of testing in secret: blocks, windows of blocks, one level."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence

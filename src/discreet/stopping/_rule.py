@@ -1,7 +1,5 @@
 """The base class of stopping rules."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """DP-Bernstein: a private stopping rule whose need for samples follows their variance."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """DP exponential NAS: Algorithm 2 of Sajed and Sheffet (2019), the optimal private stopping rule."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

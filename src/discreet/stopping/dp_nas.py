@@ -1,7 +1,5 @@
 """DP-NAS: Algorithm 1 of Sajed and Sheffet (2019), a private stopping rule."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

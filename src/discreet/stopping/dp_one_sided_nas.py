@@ -1,7 +1,5 @@
 """DP exponential NAS for samples of known sign: smaller noises, and constants that use the sign."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """DP-NAS by releases: noisy totals of growing blocks instead of a sparse vector, and one Chernoff bound."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """EBGStop (Mnih, Szepesvari, Audibert 2008): EBStop with a geometric union bound, not private."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

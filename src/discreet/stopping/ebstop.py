@@ -1,7 +1,5 @@
 """EBStop (Mnih, Szepesvari, Audibert 2008): empirical Bernstein stopping, not private."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """NAS, nonmonotonic adaptive sampling (Domingo, Gavalda, Watanabe 2002): the ancestor of DP-NAS."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Runs of drivers on known rewards, and all that they show."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

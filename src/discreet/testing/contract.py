@@ -1,7 +1,5 @@
 """The contract of algorithms as a function: for discreet's own tests, and for algorithms of your own."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle

@@ -6,8 +6,6 @@ weighted with the exact discrete Laplace probability *at the scale that the obje
 that is shared or one that is missing shows as a probability ratio above exp(epsilon).
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A disk that fails, or a process that ends, at any operation of a commit."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Callable

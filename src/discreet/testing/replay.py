@@ -7,8 +7,6 @@ statistic that moves from x to x' costs |x' - x|/b. The costs of all releases ad
 is the proof of privacy, carried out on one run and one change, at full size and without chance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Divergences between Bernoulli variables, with and without privacy."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks of the arguments of formulas, which may be numbers or arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec

@@ -3,8 +3,6 @@
 Rewards lie in [0, 1]. `beta` is the probability of failure over all epochs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A person may take part in every epoch. The proofs are in docs/proofs/person-level.md.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

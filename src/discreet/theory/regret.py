@@ -1,7 +1,5 @@
 """Lower bounds on the regret of every policy, private or not."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

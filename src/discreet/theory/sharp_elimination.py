@@ -4,8 +4,6 @@ The schedule is fixed before the first reward. docs/proofs/sharp-elimination.md 
 lie in [0, 1].
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

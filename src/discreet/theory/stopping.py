@@ -4,8 +4,6 @@ Samples lie in [low, high], by default [0, 1], and have the mean `mean`. The pap
 its formulas as R = (high - low)/2, as it does in the rules: concentration and sensitivity depend on the width alone.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

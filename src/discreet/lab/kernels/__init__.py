@@ -10,8 +10,6 @@ elimination also when each arm was dropped). The program of a rule takes a gener
 halted, the samples it took and its estimate.
 """
 
-from __future__ import annotations
-
 import importlib
 import warnings
 from collections.abc import Callable

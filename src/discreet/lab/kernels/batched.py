@@ -1,8 +1,6 @@
 """The batched index policies with Bernoulli arms, compiled: a batch at a time, as the objects do it."""
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any, NamedTuple

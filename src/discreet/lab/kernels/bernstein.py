@@ -5,8 +5,6 @@ which follow the block's total and its squares, which is all that the rule ever 
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,8 +1,6 @@
 """Beta variables that are cut at a level, and bounds for what lies beyond it; both parameters are at least 1."""
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 
 from discreet.lab.kernels.compiled import compiled

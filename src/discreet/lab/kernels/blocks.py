@@ -1,8 +1,6 @@
 """The blocks of the lazy policies, compiled: 1, 2, 4, ... rewards of an arm, each released once and alone."""
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.randomness import binomial, laplace
 

@@ -1,8 +1,6 @@
 """Samples of two values, for the kernels of stopping rules. Sums are in grid steps, rounded as the rule rounds them."""
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ a folder that is named after the sources of all of them, and of what is compiled
 them compiles everything again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

@@ -6,8 +6,6 @@ grid a millionth of a reward wide, which is nothing beside it.
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

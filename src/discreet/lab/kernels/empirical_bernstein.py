@@ -1,8 +1,6 @@
 """EBStop and EBGStop on samples of two values, compiled: radii are computed only where a bound may move."""
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The formulas of `core.divergences` and `core.tails`, compiled from the same functions: one formula, two speeds."""
 
-from __future__ import annotations
-
 from inspect import isfunction
 
 from numba.extending import register_jitable

@@ -7,8 +7,6 @@ continuous Laplace: the object's lies on a grid a millionth of a reward wide, wh
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -7,8 +7,6 @@ and its rewards can be drawn in blocks whose number of zeros is drawn first.
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ Beta(mu n + 1, (1 - mu) n + 1), mu = m + 3 ln(t)/(epsilon n) moved into [0, 1].
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -6,8 +6,6 @@ n: an arm that has lost the lead does not win it back, so the step at which it d
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

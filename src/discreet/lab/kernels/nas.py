@@ -5,8 +5,6 @@ Thresholds are in grid steps, rounded as the rule rounds them, so the distributi
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -6,8 +6,6 @@ below 2^53 of them, so floats hold it exactly.
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@ Counters of kernels start as `np.int64(0)`: a plain 0 would compile the function
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import numpy as np
 
 from discreet.lab.kernels.compiled import compiled

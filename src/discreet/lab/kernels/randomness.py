@@ -4,8 +4,6 @@ The state is an array of four 64-bit words; `fresh_state` makes one from a numpy
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Elimination with sharp constants on Bernoulli arms, compiled: an epoch at a time, as the object does it."""
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 from itertools import count, takewhile
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ An arm's posterior is Beta(a, b): a is one more than its ones, and b one more th
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

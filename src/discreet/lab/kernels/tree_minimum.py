@@ -12,8 +12,6 @@ It depends on nothing else: one table serves every horizon, epsilon and number o
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any

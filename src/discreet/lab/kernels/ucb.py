@@ -1,8 +1,6 @@
 """UCB with Bernoulli arms, compiled: reference and skip-ahead."""
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The paper's twelve figures, and those of the extended evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

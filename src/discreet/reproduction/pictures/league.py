@@ -1,7 +1,5 @@
 """The picture of the league."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The pictures of the stopping study."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

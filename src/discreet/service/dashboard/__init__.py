@@ -10,8 +10,6 @@ Pages show what was released, what was planned, who was assigned, and what follo
 without scripts; htmx refreshes parts of them and uPlot draws, both from files of our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 
 from starlette.datastructures import Headers

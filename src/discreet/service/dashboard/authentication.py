@@ -1,7 +1,5 @@
 """Checks between a request and a page: the session, the key's scopes, and the form's token."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal

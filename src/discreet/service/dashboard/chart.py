@@ -1,7 +1,5 @@
 """The chart of noisy means as plain data; `board.js` paints it, and a table has the same numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The form of an experiment: its first values, and reading it as a `NewExperiment`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Pages about experiments: the list, one of them, the form for a new one, and the buttons."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, urlencode

@@ -1,7 +1,5 @@
 """Reading forms: each field has a value, or a message that is shown next to it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Numbers, spans of time and lists as people write them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The page of keys: making them, which shows them once, and revoking them."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from starlette.responses import Response

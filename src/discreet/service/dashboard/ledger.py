@@ -1,7 +1,5 @@
 """The page of budgets, with every line of a population's ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal

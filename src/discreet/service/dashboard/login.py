@@ -3,8 +3,6 @@
 A pasted key is checked once and not stored: the session has its id.
 """
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from discreet.service.dashboard import sessions

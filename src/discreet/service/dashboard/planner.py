@@ -1,7 +1,5 @@
 """The planner: the length of an experiment before it is run. Asking changes nothing and costs nothing."""
 
-from __future__ import annotations
-
 from starlette.responses import Response
 
 from discreet.service.dashboard.experiment_form import SECONDS

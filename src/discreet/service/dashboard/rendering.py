@@ -1,7 +1,5 @@
 """Templates to answers, with the headers of every page."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One request to the dashboard: its key, its form, and what the key may do."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

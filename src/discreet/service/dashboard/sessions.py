@@ -5,8 +5,6 @@ itself is looked up at every request. A form's token is derived from the cookie,
 read the cookie, cannot make one.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

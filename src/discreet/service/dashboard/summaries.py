@@ -4,8 +4,6 @@ Only public numbers go in: what was released, when the epoch opened, the numbers
 and the window. Rewards and their arrival have no part in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

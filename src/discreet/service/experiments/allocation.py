@@ -1,7 +1,5 @@
 """The order of arms within an epoch: permuted blocks, the same in every worker, predictable for nobody outside."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Mapping

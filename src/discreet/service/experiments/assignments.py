@@ -1,7 +1,5 @@
 """Assigning units to arms and counting their rewards: many requests in one transaction."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass

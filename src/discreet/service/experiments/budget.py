@@ -6,8 +6,6 @@ person who is in all experiments of a population loses at most its budget, if th
 they protect events.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict, replace

@@ -8,8 +8,6 @@ last one's window has passed: that depends on who came when, never on a reward. 
 long a close has waited depends on how many rewards were being reported.
 """
 
-from __future__ import annotations
-
 import math
 import secrets
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Synchronous and safe for threads. Every method is one transaction, and refuses w
 reward, a count of rewards or an exact sum.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading

@@ -1,7 +1,5 @@
 """Descriptions of experiments: requests that were checked and filled in."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Epsilons that add up exactly: fractions in memory, decimals in text."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -5,8 +5,6 @@ noisy totals of the same rewards tell more than one. The journal only grows, bes
 compares the two when it starts, and forfeits all open epochs if the database lies behind (`restoring`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Keys of the API with their scopes. Only a digest of a key is stored."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 

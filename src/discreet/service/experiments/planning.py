@@ -1,7 +1,5 @@
 """The length of an experiment before it is run, by the algorithm's own formulas."""
 
-from __future__ import annotations
-
 from discreet.bandits import DPSharpElimination, DPSuccessiveElimination
 from discreet.core.registry import POLICIES
 from discreet.service.experiments.descriptions import Description, can_run, describe

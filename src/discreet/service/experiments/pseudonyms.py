@@ -1,7 +1,5 @@
 """Pseudonyms: the database knows a unit by a keyed hash of its name."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import unicodedata

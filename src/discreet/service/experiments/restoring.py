@@ -6,8 +6,6 @@ charged, as far as it can be known. An experiment ran within its promise, and th
 ever released under, which is larger than the backup's if the same backup was restored before.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

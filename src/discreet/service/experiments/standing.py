@@ -3,8 +3,6 @@
 Releases are stored once, and are the truth. A snapshot of what the algorithm has learned from them is a cache.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Views of experiments for anybody with a key: releases, what was planned from them, and what follows from both."""
 
-from __future__ import annotations
-
 import math
 
 from discreet.core.errors import PrivacyError

@@ -1,7 +1,5 @@
 """The HTTP API: each method does one operation of the table, with its key checked and its message read."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """One process of the service: the API, the dashboard, a writer, and a thread that closes due epochs."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

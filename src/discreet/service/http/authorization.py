@@ -1,7 +1,5 @@
 """Keys of requests and their scopes. A key is cached for a second."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,7 +1,5 @@
 """Refusals of requests, as problems of RFC 9457. The message says what would be right."""
 
-from __future__ import annotations
-
 from discreet.core.errors import DiscreetError
 
 

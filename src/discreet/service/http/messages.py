@@ -3,8 +3,6 @@
 No answer can hold a reward: answers hold what was released, what was planned, and what follows from those.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field

@@ -4,8 +4,6 @@ Where only successes are reported, the number of rewards is the number of succes
 the requests that carry them are counted with all others.
 """
 
-from __future__ import annotations
-
 import threading
 from bisect import bisect_left
 

@@ -1,7 +1,5 @@
 """The OpenAPI document, made from the table of operations and the types of messages."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

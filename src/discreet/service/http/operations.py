@@ -3,8 +3,6 @@
 The routes, the checks of keys and the OpenAPI document are made from it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from discreet.service.http import messages as m

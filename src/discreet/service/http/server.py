@@ -1,7 +1,5 @@
 """`discreet serve`: set a database up, and serve it from one process or several."""
 
-from __future__ import annotations
-
 import gc
 import json
 import logging

@@ -1,7 +1,5 @@
 """Assignments as they travel: opaque tokens. A forged one is found out without a look into the database."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

@@ -1,7 +1,5 @@
 """The database: all SQL, for SQLite and PostgreSQL."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 

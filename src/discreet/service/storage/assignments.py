@@ -1,7 +1,5 @@
 """SQL about assignments, participants and the sums of open epochs: the hot path."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """SQL about experiments."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction

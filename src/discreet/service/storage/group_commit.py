@@ -3,8 +3,6 @@
 A request is answered after the commit that contains it: what was acknowledged is durable.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -1,7 +1,5 @@
 """SQL about keys of the API."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """SQL about populations and their ledgers."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 

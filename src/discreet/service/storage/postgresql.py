@@ -1,7 +1,5 @@
 """PostgreSQL: a server that many workers share."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

@@ -1,7 +1,5 @@
 """SQL about releases."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict, dataclass

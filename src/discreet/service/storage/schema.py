@@ -7,8 +7,6 @@ Keys of large tables begin with the column that has the most values. PostgreSQL'
 rows, whatever its size, and would read all of it if it could look an epoch up.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from fractions import Fraction

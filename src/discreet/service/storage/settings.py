@@ -1,7 +1,5 @@
 """SQL about values of the whole service."""
 
-from __future__ import annotations
-
 from sqlalchemy import delete, insert, select
 
 from discreet.service.storage import schema

@@ -1,7 +1,5 @@
 """SQLite: one file, for one process."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Alembic's migrations, run when a server starts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from alembic import command

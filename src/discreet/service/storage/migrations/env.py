@@ -1,7 +1,5 @@
 """Run alembic's migrations on the connection that it was given."""
 
-from __future__ import annotations
-
 from alembic import context
 
 from discreet.service.storage.schema import metadata

@@ -4,8 +4,6 @@ It is frozen by a test. Whoever changes a table after a release copies the decla
 writes the next migration.
 """
 
-from __future__ import annotations
-
 from alembic import op
 
 from discreet.service.storage.schema import metadata

@@ -13,6 +13,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from discreet.reproduction.reproduce import counter
+
 WIDE, UNLIMITED = 200, 10_000  # columns of what is not a terminal, and to measure a table that is not squeezed
 Column = tuple[str, Sequence[Any]]
 
@@ -100,16 +102,8 @@ def progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], Non
     Yields:
         A function to call with the number of steps that were taken.
     """
-    done = 0
     with stages(quiet) as show_stage:
-
-        def advance(steps: int) -> None:
-            nonlocal done
-            done += steps
-            show_stage(what, done, total)
-
-        advance(0)
-        yield advance
+        yield counter(what, total, show_stage)
 
 
 def fitting_table(columns: Sequence[Column], spare: Sequence[str]) -> Table:

@@ -123,13 +123,19 @@ class Reproduction:
         """
         found = {}
         for name, study in self.studies().items():
-            advance = _counter(DOING[name], sum(one.runs for one in study.settings()), on_progress)
+            advance = counter(DOING[name], sum(one.runs for one in study.settings()), on_progress)
             found[name] = study.run(engine=engine, store=store, on_progress=advance)
         return Reproduced(**found)
 
 
-def _counter(doing: str, total: int, on_progress: OnProgress) -> Callable[[int], None]:
-    """A function that adds up steps and reports their sum."""
+def counter(doing: str, total: int, on_progress: OnProgress) -> Callable[[int], None]:
+    """Return a function that adds up steps and reports their sum.
+
+    Args:
+        doing: What is being done.
+        total: The number of steps.
+        on_progress: Told at once, and of each step.
+    """
     done = 0
     on_progress(doing, done, total)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -12,6 +11,7 @@ from discreet.lab.arms import Rewards
 from discreet.lab.instances import as_rewards
 from discreet.lab.results import Simulation
 from discreet.lab.setting import SEED, Setting
+from discreet.reproduction._findings import setting_of
 from discreet.theory import two_point_lower_bound
 
 PAPER = "dp-exp-nas"
@@ -89,7 +89,10 @@ class DistributionGrid:
             rule: Key of a rule.
             cell: A cell of the grid.
         """
-        return _setting(rule, cell, self.runs, self.seed)
+        rewards = cell.rewards
+        ends = {"radius": 1.0} if rule == PAPER else {"low": min(rewards.low, 0.0), "high": rewards.high}
+        wanted = {"alpha": cell.alpha, "beta": cell.beta, "epsilon": cell.epsilon}
+        return setting_of(rule, rewards, runs=self.runs, seed=self.seed, **wanted, **ends)
 
     def rules_of(self, cell: Cell) -> list[str]:
         """Return the rules that accept the samples of a cell."""
@@ -123,12 +126,3 @@ def _row(cell: Cell, found: dict[str, Simulation]) -> dict[str, Any]:
         "unfinished": {rule: int(one.unfinished.sum()) for rule, one in found.items()},
         "over_bound": {rule: float(one.samples.mean()) / least if least else None for rule, one in found.items()},
     }
-
-
-@cache
-def _setting(rule: str, cell: Cell, runs: int, seed: int) -> Setting:
-    rewards = cell.rewards
-    ends: dict[str, Any] = {"radius": 1.0} if rule == PAPER else {"low": min(rewards.low, 0.0), "high": rewards.high}
-    return Setting.of(
-        rule, rewards, runs=runs, seed=seed, alpha=cell.alpha, beta=cell.beta, epsilon=cell.epsilon, **ends
-    )

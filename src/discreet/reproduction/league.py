@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -13,9 +13,10 @@ import numpy as np
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.lab.instances import ARMS as ARMS_OF
 from discreet.lab.instances import PAPER, RARE
-from discreet.lab.results import Results, Simulation
+from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import simulate_all
+from discreet.reproduction._findings import Findings, setting_of
 from discreet.theory import regret_lower_bound
 
 RECOMMENDED, BASELINE = "dp-chernoff-imed", "dp-se"
@@ -95,7 +96,12 @@ class LeagueStudy:
             policy: Key of a policy.
             place: One of `places`.
         """
-        return _setting(policy, *place, (self.horizon, self.runs_of(policy, place), self.seed))
+        name, arms, epsilon = place
+        common: dict[str, Any] = {"horizon": self.horizon, "runs": self.runs_of(policy, place), "seed": self.seed}
+        # Those of the paper's two policies are as its evaluation has them, so that a store has them.
+        as_there: dict[str, dict[str, Any]] = {BASELINE: {}, "dp-ucb": {"preset": PRESETS[0]}}
+        more = as_there.get(policy, {"checkpoints": (self.horizon,)})  # a league looks at the end
+        return setting_of(policy, name, arms=arms, epsilon=epsilon, **common, **more)
 
     def settings(self) -> list[Setting]:
         """Return all settings, the slowest first so that no worker waits for another at the end."""
@@ -117,27 +123,8 @@ def arms_at(place: Place) -> int:
     return ARMS_OF.get(place[0], ARMS) if place[1] is None else place[1]
 
 
-@cache
-def _setting(policy: str, name: str, arms: int | None, epsilon: float, rest: tuple[int, int, int]) -> Setting:
-    """Build a setting once; those of the paper's two policies as its evaluation has them, so that a store has them."""
-    horizon, runs, seed = rest
-    as_there = {BASELINE: {}, "dp-ucb": {"preset": PRESETS[0]}}  # type: dict[str, dict[str, Any]]
-    more = as_there.get(policy, {"checkpoints": [horizon]})  # a league looks at the end
-    return Setting.of(policy, name, arms=arms, horizon=horizon, runs=runs, seed=seed, epsilon=epsilon, **more)
-
-
-class LeagueFindings:
-    """The results of the league, looked up by policy and place.
-
-    Args:
-        study: What was simulated.
-        results: The result of each of its settings.
-    """
-
-    def __init__(self, study: LeagueStudy, results: Results) -> None:
-        self.study = study
-        self.results = results
-        self._by_setting = {one.setting: one for one in results}
+class LeagueFindings(Findings[LeagueStudy]):
+    """The results of the league, looked up by policy and place."""
 
     def of(self, policy: str, place: Place) -> Simulation:
         """Return the result of a policy at a place.
@@ -146,7 +133,7 @@ class LeagueFindings:
             policy: Key of a policy.
             place: One of `LeagueStudy.places`.
         """
-        return self._by_setting[self.study.setting(policy, place)]
+        return self[self.study.setting(policy, place)]
 
     def bound(self, place: Place) -> float:
         """Return the lower bound on the regret at a place."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -22,6 +22,7 @@ from discreet.lab.arms import Bernoulli, Discrete, Rewards
 from discreet.lab.results import Simulation
 from discreet.lab.setting import SEED, Setting
 from discreet.lab.simulate import simulate_all
+from discreet.reproduction._findings import Findings, setting_of
 from discreet.reproduction.distributions import DistributionGrid
 
 PLAIN, PRIVATE = ("nas", "ebstop"), ("dp-nas", "dp-exp-nas", "dp-nas-released", "dp-bernstein")
@@ -160,7 +161,10 @@ class StoppingStudy:
             problem: The problem.
             runs: Number of runs; by default that of the sweeps.
         """
-        return _setting(rule, problem, runs or self.runs, self.seed)
+        options: dict[str, Any] = {"alpha": problem.alpha, "beta": problem.beta, **problem.range}
+        if rule in PRIVATE:
+            options["epsilon"] = problem.epsilon
+        return setting_of(rule, problem.distribution, runs=runs or self.runs, seed=self.seed, **options)
 
     def without_privacy(self, rule: str, kind: str) -> Setting:
         """Return a private rule on the base problem, with negligible noise; for DP-NAS that is NAS.
@@ -201,30 +205,8 @@ def _cost(setting: Setting) -> float:
     return setting.runs * (1e-3 if setting.algorithm in {"dp-exp-nas", "dp-nas-released", "dp-bernstein"} else 1e-4)
 
 
-@cache
-def _setting(rule: str, problem: Problem, runs: int, seed: int) -> Setting:
-    """Build a setting once: figures and tables look it up many times, and building one builds its rule."""
-    options: dict[str, Any] = {"alpha": problem.alpha, "beta": problem.beta, **problem.range}
-    if rule in PRIVATE:
-        options["epsilon"] = problem.epsilon
-    return Setting.of(rule, problem.distribution, runs=runs, seed=seed, **options)
-
-
-class StoppingFindings:
-    """The results of a study, looked up by rule and problem.
-
-    Args:
-        study: What was simulated.
-        results: The result of each of its settings.
-    """
-
-    def __init__(self, study: StoppingStudy, results: Sequence[Simulation]) -> None:
-        self.study = study
-        self.results = list(results)
-        self._by_setting = {one.setting: one for one in results}
-
-    def __getitem__(self, setting: Setting) -> Simulation:
-        return self._by_setting[setting]
+class StoppingFindings(Findings[StoppingStudy]):
+    """The results of a study, looked up by rule and problem."""
 
     def of(self, rule: str, problem: Problem) -> Simulation:
         """Return the result of a rule on a problem of the sweeps.

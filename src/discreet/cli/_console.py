@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -72,13 +72,7 @@ def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     if quiet or not sys.stderr.isatty():  # rich's own way to disable a bar leaves an empty line in some versions
         yield lambda doing, done, total: None
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left", style="progress.remaining"),
-    )
+    columns = (*Progress.get_default_columns(), TextColumn("left", style="progress.remaining"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("")
 

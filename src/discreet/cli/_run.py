@@ -26,22 +26,17 @@ for _name in COMMANDS:  # they appear in --help in this order
     importlib.import_module(f"discreet.cli.{_name}")
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        show(f"discreet {_version.__version__}")
-        raise typer.Exit
-
-
 @app.callback(
     epilog="`stop` and `audit` use real noise. All simulations use seeded noise: what they print is not private."
 )
 def _start(
     context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     """Private sequential decisions: bandits and stopping rules under pure differential privacy."""
+    if version:
+        show(f"discreet {_version.__version__}")
+        raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

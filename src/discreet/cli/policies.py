@@ -55,11 +55,8 @@ def _table(rows: Sequence[dict[str, Any]], title: str) -> Table:
     table.add_column("what it is")
     for row in rows:
         options = ", ".join([f"{name}*" for name in row["needs"]] + list(row["options"]))
-        table.add_row(*map(Text, (row["name"], row["private"], row["class"], options, _summary(row))))
+        summary = f"(experimental) {row['summary']}" if row["experimental"] else row["summary"]
+        table.add_row(*map(Text, (row["name"], row["private"], row["class"], options, summary)))
     if console().width < ROOM_FOR_CLASSES:
         del table.columns[2]
     return table
-
-
-def _summary(row: dict[str, Any]) -> str:
-    return f"(experimental) {row['summary']}" if row["experimental"] else row["summary"]

@@ -28,8 +28,7 @@ def _serve(
     port: Annotated[int, opt.whole_option("Where to listen; 0 is any port that is free.")] = 8477,
     workers: Annotated[int, opt.whole_option("Processes; more than one with PostgreSQL.")] = 1,
     journal: Annotated[
-        str | None,
-        opt.option("FILE", "A list of releases, by which a restored backup is found out; keep it apart."),
+        str | None, opt.option("FILE", "A list of releases, by which a restored backup is found out; keep it apart.")
     ] = None,
     restored: Annotated[
         bool, typer.Option(help="The database comes from a backup: forfeit all open epochs before anything else.")
@@ -75,7 +74,6 @@ def _free_port(host: str) -> int:
     try:
         with socket.socket() as probe:
             probe.bind((host, 0))
-            port: int = probe.getsockname()[1]
-            return port
+            return int(probe.getsockname()[1])
     except OSError as error:
         raise ArgumentError(f"host must be an address of this machine, got {host!r}: {error.strerror}") from None

@@ -4,13 +4,11 @@ The paper: DP-SE against DP-UCB on C1 to C4, for 3, 5, 10 and 20 arms and four e
 their ancestors without privacy, the other forms of DP-UCB, and a sweep of the constant that the paper leaves open.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product, takewhile
-from typing import Any
+from typing import Any, Self
 
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.core.errors import ArgumentError
@@ -58,7 +56,7 @@ class Evaluation:
             raise ArgumentError(f"arms must hold {', '.join(map(str, sorted(needed)))}, got {self.arms}")
 
     @classmethod
-    def quick(cls, **changes: Any) -> Evaluation:
+    def quick(cls, **changes: Any) -> Self:
         """Return a small evaluation: the paper's horizon, with few runs and five arms only."""
         small: dict[str, Any] = {"runs": 3, "arms": (ARMS,), "constants": (3, 8, 50), "wide_sweep": None}
         return cls(**{**small, **changes})
@@ -148,7 +146,7 @@ class Evaluation:
             every += [self.swept(name, *sweep, constant) for sweep, name, constant in sweeps]
         return every
 
-    def run(self, **how: Any) -> EvaluationFindings:
+    def run(self, **how: Any) -> "EvaluationFindings":
         """Simulate everything that the store does not have yet.
 
         Args:

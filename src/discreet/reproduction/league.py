@@ -1,12 +1,10 @@
 """The league: every private policy on the paper's instances and on rare rewards, measured by the lower bound."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -63,7 +61,7 @@ class LeagueStudy:
     policies: tuple[str, ...] = POLICIES
 
     @classmethod
-    def quick(cls, **changes: Any) -> LeagueStudy:
+    def quick(cls, **changes: Any) -> Self:
         """Return a small study: five arms, two epsilons, few runs, and not the slow policies."""
         fast = tuple(name for name in POLICIES if name not in SLOW)
         small: dict[str, Any] = {"runs": 3, "many_runs": 100, "arms": (ARMS,), "epsilons": (0.1, 1.0)}
@@ -109,7 +107,7 @@ class LeagueStudy:
         order = sorted(self.policies, key=lambda policy: (policy not in SLOW, policy != "dp-ucb"))
         return [self.setting(policy, place) for policy, place in product(order, places)]
 
-    def run(self, **how: Any) -> LeagueFindings:
+    def run(self, **how: Any) -> "LeagueFindings":
         """Simulate everything that the store does not have yet.
 
         Args:

@@ -1,7 +1,5 @@
 """A whole reproduction: simulate what is not in the folder yet, draw the figures, write tables and the report."""
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Callable
@@ -10,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from operator import call
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from discreet.lab.engines import Engine, Processes, Serial
 from discreet.lab.figures import Picture, write_picture
@@ -70,7 +68,7 @@ class Reproduction:
         horizon: int = HORIZON,
         seed: int = SEED,
         runs: int | None = None,
-    ) -> Reproduction:
+    ) -> Self:
         """Return the reproduction of the paper's evaluation, or of everything.
 
         Args:

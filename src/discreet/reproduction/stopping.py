@@ -6,14 +6,12 @@ parameter at a time; how often they break their promise; and the price of privac
 with them, also on samples of many distributions (`distributions`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -78,7 +76,7 @@ class Problem:
         """Return Theorem 3.3's t_U for DP exponential NAS; NaN where the theorem does not apply."""
         return math.nan if self.beta > 0.08 else float(theory.stopping_upper_bound(*self.given, **self.range))
 
-    def with_(self, **changes: Any) -> Problem:
+    def with_(self, **changes: Any) -> Self:
         """Return the same problem with some fields changed."""
         return replace(self, **changes)
 
@@ -126,7 +124,7 @@ class StoppingStudy:
     distributions: DistributionGrid = field(default_factory=DistributionGrid)
 
     @classmethod
-    def quick(cls, **changes: Any) -> StoppingStudy:
+    def quick(cls, **changes: Any) -> Self:
         """Return a small study: the same sweeps with few runs."""
         return cls(**{"runs": 5, "failure_runs": 50, "distributions": DistributionGrid(runs=5), **changes})
 
@@ -186,7 +184,7 @@ class StoppingStudy:
         every += self.distributions.settings()
         return sorted(dict.fromkeys(every), key=_cost, reverse=True)
 
-    def run(self, **how: Any) -> StoppingFindings:
+    def run(self, **how: Any) -> "StoppingFindings":
         """Simulate everything that the store does not have yet.
 
         Args:

@@ -81,12 +81,12 @@ def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, metavar=metavar, help=text, **more)
 
 
-def whole_option(text: str, **more: Any) -> Any:
+def whole(text: str, **more: Any) -> Any:
     """Return an option that takes a whole number. See `option` for the arguments."""
     return option("NUMBER", text, parser=read_whole, **more)
 
 
-def real_option(text: str, **more: Any) -> Any:
+def real(text: str, **more: Any) -> Any:
     """Return an option that takes a number. See `option` for the arguments."""
     return option("NUMBER", text, parser=read_real, **more)
 
@@ -168,7 +168,7 @@ InstanceName = Annotated[
         show_default="C2",
     ),
 ]
-Arms = Annotated[int | None, whole_option("How many arms the instance has.", show_default="5, R3 50")]
+Arms = Annotated[int | None, whole("How many arms the instance has.", show_default="5, R3 50")]
 ArmTexts = Annotated[
     list[str] | None,
     option(
@@ -178,8 +178,8 @@ ArmTexts = Annotated[
         "--arm",
     ),
 ]
-Horizon = Annotated[int, whole_option("Pulls in a run; 5e7 is fine.")]
-Seed = Annotated[int, whole_option("Where the randomness comes from: same seed, same numbers.")]
+Horizon = Annotated[int, whole("Pulls in a run; 5e7 is fine.")]
+Seed = Annotated[int, whole("Where the randomness comes from: same seed, same numbers.")]
 
 _engine: dict[str, Any] = {"rich_help_panel": "Where it runs"}
 EngineName = Annotated[
@@ -192,11 +192,11 @@ EngineName = Annotated[
         **_engine,
     ),
 ]
-Workers = Annotated[int | None, whole_option("Workers to start.", show_default="one for each processor", **_engine)]
+Workers = Annotated[int | None, whole("Workers to start.", show_default="one for each processor", **_engine)]
 Address = Annotated[str | None, option("ADDRESS", "A running Dask or Ray cluster to use instead.", **_engine)]
 
-Alpha = Annotated[float, real_option("How close: 0.1 is within 10% of the true mean.")]
-Beta = Annotated[float, real_option("How often it may be further off: 0.05 is once in 20 times.")]
-Low = Annotated[float | None, real_option("The smallest that a value can be, whatever the data.")]
-High = Annotated[float | None, real_option("The largest that a value can be.")]
-Radius = Annotated[float | None, real_option("Instead of both: values lie in [-RADIUS, RADIUS].")]
+Alpha = Annotated[float, real("How close: 0.1 is within 10% of the true mean.")]
+Beta = Annotated[float, real("How often it may be further off: 0.05 is once in 20 times.")]
+Low = Annotated[float | None, real("The smallest that a value can be, whatever the data.")]
+High = Annotated[float | None, real("The largest that a value can be.")]
+Radius = Annotated[float | None, real("Instead of both: values lie in [-RADIUS, RADIUS].")]

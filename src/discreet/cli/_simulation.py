@@ -33,14 +33,14 @@ class SimulationOptions:
     instance: opt.InstanceName = None
     arms: opt.Arms = None
     arm: opt.ArmTexts = None
-    epsilon: Annotated[float | None, opt.real_option("The privacy parameter, for private policies.")] = None
+    epsilon: Annotated[float | None, opt.real("The privacy parameter, for private policies.")] = None
     option: opt.OptionTexts = None
     horizon: opt.Horizon = HORIZON
-    runs: Annotated[int, opt.whole_option("Independent runs.")] = RUNS
+    runs: Annotated[int, opt.whole("Independent runs.")] = RUNS
     seed: opt.Seed = SEED
     checkpoint: Annotated[
         list[int] | None,
-        opt.whole_option("A number of pulls at which to note the regret; once for each. By default about 200 of them."),
+        opt.whole("A number of pulls at which to note the regret; once for each. By default about 200 of them."),
     ] = None
     json: opt.Json = False
     output: Annotated[

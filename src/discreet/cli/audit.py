@@ -40,13 +40,11 @@ def _audit(
         ),
     ] = None,
     *,
-    epsilon: Annotated[float, opt.real_option("The epsilon to build them with, which they then claim.")] = 1.0,
+    epsilon: Annotated[float, opt.real("The epsilon to build them with, which they then claim.")] = 1.0,
     option: opt.OptionTexts = None,
-    seconds: Annotated[float, opt.real_option("Processor time for each algorithm; more sees more.")] = SECONDS,
-    samples: Annotated[
-        int | None, opt.whole_option("Instead: runs on each side of each pair of inputs; 1e4 is fine.")
-    ] = None,
-    error: Annotated[float, opt.real_option("The chance that any bound of this audit is too high.")] = ERROR,
+    seconds: Annotated[float, opt.real("Processor time for each algorithm; more sees more.")] = SECONDS,
+    samples: Annotated[int | None, opt.whole("Instead: runs on each side of each pair of inputs; 1e4 is fine.")] = None,
+    error: Annotated[float, opt.real("The chance that any bound of this audit is too high.")] = ERROR,
     module: Annotated[
         str | None, opt.option("MODULE", "A Python module to import first: yours, with a discreet.register in it.")
     ] = None,

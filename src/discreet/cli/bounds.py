@@ -34,12 +34,12 @@ KINDS = {
 )
 def _bounds(
     *,
-    epsilon: Annotated[float, opt.real_option("The privacy parameter.")] = 1.0,
+    epsilon: Annotated[float, opt.real("The privacy parameter.")] = 1.0,
     instance: opt.InstanceName = None,
     arms: opt.Arms = None,
     arm: opt.ArmTexts = None,
-    horizon: Annotated[int | None, opt.whole_option("Pulls in a run.", show_default="5e7")] = None,
-    mean: Annotated[float | None, opt.real_option("The mean of the samples.")] = None,
+    horizon: Annotated[int | None, opt.whole("Pulls in a run.", show_default="5e7")] = None,
+    mean: Annotated[float | None, opt.real("The mean of the samples.")] = None,
     alpha: opt.Alpha = 0.1,
     beta: opt.Beta = 0.05,
     low: opt.Low = None,

@@ -8,7 +8,7 @@ import numpy as np
 from discreet import theory
 from discreet.bandits import DPSharpElimination
 from discreet.cli._console import Column, console, fitting_table, show, show_json
-from discreet.cli._options import Beta, Json, command, real_option, whole_option
+from discreet.cli._options import Beta, Json, command, real, whole
 from discreet.core.errors import ArgumentError
 from discreet.lab.results import finite
 from discreet.theory import EliminationPlan
@@ -22,10 +22,10 @@ EPOCH = ("epoch", "target_gap", "pulls_per_arm", "pulls", "threshold")
 )
 def _plan(
     *,
-    arms: Annotated[int, whole_option("How many arms there are.")],
-    epsilon: Annotated[float, real_option("The privacy parameter.")],
-    gap: Annotated[float | None, real_option("The smallest difference from the best arm's mean to be told.")] = None,
-    pulls: Annotated[int | None, whole_option("Instead of --gap: the pulls that there are; 1e6 is fine.")] = None,
+    arms: Annotated[int, whole("How many arms there are.")],
+    epsilon: Annotated[float, real("The privacy parameter.")],
+    gap: Annotated[float | None, real("The smallest difference from the best arm's mean to be told.")] = None,
+    pulls: Annotated[int | None, whole("Instead of --gap: the pulls that there are; 1e6 is fine.")] = None,
     beta: Beta = 0.05,
     json: Json = False,
 ) -> None:

@@ -25,9 +25,7 @@ def _reproduce(
         bool, typer.Option("--all", help="Go beyond the paper: every policy and rule against its lower bound.")
     ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, and five arms only.")] = False,
-    runs: Annotated[
-        int | None, opt.whole_option("Runs of each setting of the bandits.", show_default="30, quick 3")
-    ] = None,
+    runs: Annotated[int | None, opt.whole("Runs of each setting of the bandits.", show_default="30, quick 3")] = None,
     horizon: opt.Horizon = HORIZON,
     seed: opt.Seed = SEED,
     json: opt.Json = False,

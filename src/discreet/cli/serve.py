@@ -25,15 +25,15 @@ def _serve(
     host: Annotated[
         str, opt.option("HOST", "Where to listen; put a proxy with HTTPS in front of others.")
     ] = "127.0.0.1",
-    port: Annotated[int, opt.whole_option("Where to listen; 0 is any port that is free.")] = 8477,
-    workers: Annotated[int, opt.whole_option("Processes; more than one with PostgreSQL.")] = 1,
+    port: Annotated[int, opt.whole("Where to listen; 0 is any port that is free.")] = 8477,
+    workers: Annotated[int, opt.whole("Processes; more than one with PostgreSQL.")] = 1,
     journal: Annotated[
         str | None, opt.option("FILE", "A list of releases, by which a restored backup is found out; keep it apart.")
     ] = None,
     restored: Annotated[
         bool, typer.Option(help="The database comes from a backup: forfeit all open epochs before anything else.")
     ] = False,
-    tick: Annotated[float, opt.real_option("Seconds between looks for due epochs.")] = 1.0,
+    tick: Annotated[float, opt.real("Seconds between looks for due epochs.")] = 1.0,
     secure: Annotated[bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.")] = False,
     origin: Annotated[
         list[str] | None, opt.option("URL", "A site whose pages may assign and report, as https://shop.example.")

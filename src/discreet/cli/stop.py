@@ -32,7 +32,7 @@ def _stop(
         str,
         opt.option("NAME", "The stopping rule; `discreet policies` lists all.", autocompletion=opt.completion(RULES)),
     ] = "dp-bernstein",
-    epsilon: Annotated[float | None, opt.real_option("The privacy parameter, for private rules.")] = None,
+    epsilon: Annotated[float | None, opt.real("The privacy parameter, for private rules.")] = None,
     alpha: opt.Alpha,
     beta: opt.Beta,
     low: opt.Low = None,
@@ -42,7 +42,7 @@ def _stop(
     header: Annotated[
         bool | None, typer.Option(help="Whether text begins with a heading.", show_default=HEADING)
     ] = None,
-    max_samples: Annotated[int | None, opt.whole_option("Give up after this many samples; 1e6 is fine.")] = None,
+    max_samples: Annotated[int | None, opt.whole("Give up after this many samples; 1e6 is fine.")] = None,
     clip: Annotated[bool, typer.Option("--clip", help=CLIPPED)] = False,
     json: opt.Json = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""What an audit plays: objects whose options are guessed, and neighbouring inputs for them, found by trying.
+"""The objects that an audit plays, with guessed options, and neighbouring inputs for them, found by trying.
 
 Nothing depends on the names of algorithms. Options are guessed from their own names, and a required horizon by trying.
 Levels of rewards are moved by bisection until the object's decisions can go either way, since that is where one reward

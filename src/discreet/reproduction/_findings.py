@@ -1,4 +1,4 @@
-"""What the studies share: settings that are built once, and results that are looked up by setting."""
+"""Settings that are built once, and results that are looked up by setting: the common part of all studies."""
 
 from collections.abc import Sequence
 from functools import cache

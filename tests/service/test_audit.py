@@ -17,7 +17,7 @@ from sqlalchemy import event, func, select
 
 from discreet.audit.events import DERIVED
 from discreet.audit.examine import compare
-from discreet.audit.neighbours import Pair
+from discreet.audit.subjects import Pair
 from discreet.core.grid import Grid
 from discreet.service.experiments import assignments, views
 from discreet.service.http.messages import NewKey, NewPopulation

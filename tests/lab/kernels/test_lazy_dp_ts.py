@@ -11,8 +11,9 @@ from scipy import integrate, stats
 import discreet
 from discreet import SimulatedNoise
 from discreet.lab import instance, play
-from discreet.lab.kernels import blocks, lazy_dp_ts, randomness
+from discreet.lab.kernels import lazy_dp_ts, lazy_ucb, randomness
 from tests._tools.kernel_tools import LEVEL, check_counts, mutant, smallest_p
+from tests._tools.step_by_step import play_lazy_dp_ts
 
 # ---------------------------------------------------------------------- one step
 
@@ -85,7 +86,7 @@ def test_planted_errors_in_a_step_are_noticed(monkeypatch, bug):
         monkeypatch.setattr(lazy_dp_ts, "log_density", njit(lambda x, a, b, mass: 0.0))
         monkeypatch.setattr(lazy_dp_ts, "raise_alarm", njit(lazy_dp_ts.raise_alarm.py_func))
     else:
-        monkeypatch.setattr(lazy_dp_ts, "beta_above", njit(lambda state, a, b, level: level))
+        monkeypatch.setattr(lazy_dp_ts, "beta_between", njit(lambda state, a, b, low, high: max(low, 0.0)))
         monkeypatch.setattr(lazy_dp_ts, "respond", njit(lazy_dp_ts.respond.py_func))
     wrong = njit(shares_of_a_step.py_func)
     means, sizes, epsilon = WINDOWS[1]
@@ -118,7 +119,7 @@ LAWS = [("C2", 3, 2000, 2.0), ("C1", 2, 2000, 8.0), ("C4", 5, 1000, 0.5)]
 @pytest.mark.parametrize(("name", "arms", "horizon", "epsilon"), LAWS)
 def test_both_kernels_have_the_law_of_the_object(name, arms, horizon, epsilon):
     by_object = object_pulls(name, arms, horizon, epsilon, 100)
-    slow = kernel_pulls(lazy_dp_ts.reference, name, arms, horizon, epsilon, 1000, 1)
+    slow = kernel_pulls(play_lazy_dp_ts, name, arms, horizon, epsilon, 1000, 1)
     fast = kernel_pulls(lazy_dp_ts.skip_ahead, name, arms, horizon, epsilon, 1000, 2)
     assert smallest_p(by_object, slow[:, arms:]) > LEVEL
     assert smallest_p(by_object, fast[:, arms:]) > LEVEL
@@ -134,8 +135,8 @@ def planted(monkeypatch, bug):
             lazy_dp_ts, "respond", njit(lambda state, means, sizes, epsilon, log_step, lead, level, drawn: lead)
         )
     elif bug == "a wrong scale":
-        monkeypatch.setattr(blocks, "laplace", njit(lambda state, scale: randomness.laplace(state, 5 * scale)))
-        monkeypatch.setattr(lazy_dp_ts, "fill", njit(blocks.fill.py_func))
+        monkeypatch.setattr(lazy_ucb, "laplace", njit(lambda state, scale: randomness.laplace(state, 5 * scale)))
+        monkeypatch.setattr(lazy_dp_ts, "fill", njit(lazy_ucb.fill.py_func))
     return njit(lazy_dp_ts.skip_ahead.py_func)
 
 
@@ -147,7 +148,7 @@ def test_planted_errors_in_skip_ahead_are_noticed(monkeypatch, bug):
 
 @functools.cache
 def slow_pulls():
-    return kernel_pulls(lazy_dp_ts.reference, *LAWS[0], 2000, 1)
+    return kernel_pulls(play_lazy_dp_ts, *LAWS[0], 2000, 1)
 
 
 def test_counts_at_checkpoints_add_up():
@@ -158,7 +159,7 @@ def test_counts_at_checkpoints_add_up():
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 1e5])
 def test_extreme_arms_are_no_trouble(means, epsilon):
     marks = np.array([20_000])
-    for kernel in (lazy_dp_ts.reference, lazy_dp_ts.skip_ahead):
+    for kernel in (play_lazy_dp_ts, lazy_dp_ts.skip_ahead):
         counts = kernel(np.array(means), 20_000, randomness.fresh_state(6), marks, epsilon)
         assert counts.sum() == 20_000
         assert (counts > 0).all()

@@ -8,11 +8,10 @@ from pathlib import Path
 from sqlalchemy import func, select, text
 
 from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments import closing, descriptions, standing
+from discreet.service.experiments import closing, descriptions, standing, tokens
 from discreet.service.experiments.control import Control
-from discreet.service.http import tokens
 from discreet.service.http.app import make_app
-from discreet.service.http.messages import NewExperiment, NewPopulation
+from discreet.service.messages import NewExperiment, NewPopulation
 from discreet.service.storage import SQLite, open_database, schema
 from discreet.service.storage.migrations import migrate
 from tests._tools.service_web import Web

@@ -21,7 +21,7 @@ from discreet.client import AsyncClient, Client, logic
 from discreet.client.api import Call
 from discreet.client.effects import Pause, Reply, Send
 from discreet.client.outbox import Outbox
-from discreet.service.http.messages import EpochTotals
+from discreet.service.messages import EpochTotals
 from tests._tools.stub_service import KEY, Stub, problem
 
 ODD = 0.7312459  # a reward that nothing else looks like

@@ -23,8 +23,8 @@ from discreet.service.dashboard.formatting import apart, within
 from discreet.service.dashboard.summaries import eliminations, headline, progress
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import Outermost
-from discreet.service.http.messages import NewKey
 from discreet.service.http.metrics import Metrics
+from discreet.service.messages import NewKey
 from tests._tools.service_board import DAY, DEALT, HOUR, NASTY, NOW, Board, furnish
 from tests._tools.service_tools import World, new_file
 

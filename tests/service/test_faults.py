@@ -11,9 +11,8 @@ from sqlalchemy import event, text
 
 from discreet.mechanisms.curator import Curator
 from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments import closing
-from discreet.service.http import tokens
-from discreet.service.http.messages import NewPopulation
+from discreet.service.experiments import closing, tokens
+from discreet.service.messages import NewPopulation
 from discreet.service.storage import postgresql, schema
 from tests._tools.service_faults import noise_ratio, race, siege
 from tests._tools.service_tools import BASE, FULL, World, crowd, hang_up, is_sqlite, new_database, new_file, small

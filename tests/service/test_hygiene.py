@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import assignments as traffic
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.app import ClosingThread
-from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import schema
 from tests._tools.service_tools import draft, small

@@ -12,9 +12,9 @@ from discreet.service.experiments import journal as journal_module
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.restoring import recover
 from discreet.service.http.app import ClosingThread
-from discreet.service.http.messages import NewPopulation
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.server import Settings, prepare
+from discreet.service.messages import NewPopulation
 from discreet.service.storage import schema
 from tests._tools.service_tools import BASE, World, draft, is_sqlite, small
 

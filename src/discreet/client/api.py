@@ -18,7 +18,7 @@ from discreet._version import __version__
 from discreet.client.effects import Reply, Send, Unanswered
 from discreet.core import checks
 from discreet.core.errors import ArgumentError, ServiceError
-from discreet.service.http.messages import Problem, Request
+from discreet.service.messages import Problem, Request
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from discreet.client.experiment import ExperimentOperations, Trial
 from discreet.client.logic import ClientLogic
 from discreet.client.service import ServiceOperations
 from discreet.core.errors import UnreachableError
-from discreet.service.http.messages import Assignment
+from discreet.service.messages import Assignment
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from discreet.client.effects import Effects, Pause, Work, operation
 from discreet.client.logic import ClientLogic, fallback_assignment, finite, unit_name
 from discreet.client.service import ServiceOperations
 from discreet.core.errors import ArgumentError, ServiceError, UnreachableError
-from discreet.service.http.messages import (
+from discreet.service.messages import (
     MOST_UNITS,
     Assignment,
     Assignments,

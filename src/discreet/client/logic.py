@@ -12,7 +12,7 @@ from discreet.client.effects import Effects, Pause, Unanswered
 from discreet.client.outbox import Outbox
 from discreet.core import checks
 from discreet.core.errors import ArgumentError, FinishedError, ServiceError, UnreachableError
-from discreet.service.http.messages import (
+from discreet.service.messages import (
     MOST_REWARDS,
     MOST_UNITS,
     Assignment,

@@ -6,7 +6,7 @@ from typing import Any
 from discreet.client.api import Call, checked, decimal, path
 from discreet.client.effects import Effects, operation
 from discreet.client.logic import ClientLogic
-from discreet.service.http.messages import (
+from discreet.service.messages import (
     Algorithms,
     AlgorithmView,
     ExperimentPlan,
@@ -44,7 +44,7 @@ class ServiceOperations:
         Args:
             name: The name: lower-case letters, digits and dashes.
             epsilon: The privacy parameter, a number or its decimal text.
-            **description: More fields of `discreet.service.http.messages.NewExperiment`, such as `arms`.
+            **description: More fields of `discreet.service.messages.NewExperiment`, such as `arms`.
 
         Raises:
             ArgumentError: If a field is unknown or wrong.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from discreet.core.errors import ArgumentError
-from discreet.service.http.messages import Contribution, PlanView
+from discreet.service.messages import Contribution, PlanView
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import math
 
 from discreet.logs.question import Columns, Question
-from discreet.service.http.messages import Contribution, PlanView
+from discreet.service.messages import Contribution, PlanView
 
 
 def epoch_query(

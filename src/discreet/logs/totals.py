@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.core.errors import ArgumentError
 from discreet.logs.question import ArmTotal, Columns, Question
 from discreet.logs.times import from_number, to_number
-from discreet.service.http.messages import Contribution, EpochTotals, PlanView
+from discreet.service.messages import Contribution, EpochTotals, PlanView
 
 if TYPE_CHECKING:
     from discreet.logs.duckdb_log import DuckLog

@@ -12,8 +12,8 @@ from starlette.responses import RedirectResponse, Response
 from discreet.service.dashboard import sessions
 from discreet.service.dashboard.rendering import HEADERS, page
 from discreet.service.dashboard.requests import Form, Visit, may_read
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
-from discreet.service.http.errors import ServiceProblem
 
 MOST_BYTES = 1_000_000
 MOST_FIELDS = 1000

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.service.dashboard.summaries import leader
-from discreet.service.http.messages import EpochView, ExperimentView
+from discreet.service.messages import EpochView, ExperimentView
 
 HUES = 8  # colours and marks that the style sheet has; after these they begin again
 MOST = 60  # epochs in the picture and in tables; the API has them all

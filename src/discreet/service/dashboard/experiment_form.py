@@ -9,7 +9,7 @@ import msgspec
 from discreet.service.dashboard.fields import Fields
 from discreet.service.experiments.budget import DEFAULT_POPULATION
 from discreet.service.experiments.descriptions import PERSON_POLICY
-from discreet.service.http.messages import (
+from discreet.service.messages import (
     MOST_ARMS,
     MOST_DESCRIPTION,
     MOST_NAME,

@@ -13,9 +13,9 @@ from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.rendering import HEADERS, answer, fingerprint, page, text
 from discreet.service.dashboard.requests import Visit
 from discreet.service.dashboard.summaries import eliminations, headline, per_second, progress
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import ExperimentView
+from discreet.service.messages import ExperimentView
 
 ORDER = ("running", "paused", "draft", "stopped", "archived")
 UNSEEN = "not-seen-yet"

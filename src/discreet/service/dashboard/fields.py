@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 
 from discreet.service.dashboard.formatting import sentence
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import DECIMAL, SLUG
+from discreet.service.errors import ServiceProblem
+from discreet.service.messages import DECIMAL, SLUG
 
 
 class Fields:

@@ -8,9 +8,9 @@ from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.rendering import page
 from discreet.service.dashboard.requests import Visit
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.keys import is_valid
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import MOST_NAME, MadeKey, NewKey, Scope
+from discreet.service.messages import MOST_NAME, MadeKey, NewKey, Scope
 
 SCOPES = {
     "assign": "ask who gets which arm",

@@ -10,9 +10,9 @@ from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.rendering import page
 from discreet.service.dashboard.requests import Visit
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.budget import SIGNS
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import Ledger, LedgerEntry, NewPopulation, PopulationView
+from discreet.service.messages import Ledger, LedgerEntry, NewPopulation, PopulationView
 
 KINDS = {
     "budget": "budget set",

@@ -10,7 +10,7 @@ from discreet.service.dashboard.authentication import check_token, local, moved,
 from discreet.service.dashboard.formatting import listed
 from discreet.service.dashboard.rendering import page
 from discreet.service.dashboard.requests import Visit, may_read
-from discreet.service.http.errors import ServiceProblem
+from discreet.service.errors import ServiceProblem
 
 UNKNOWN = "This key is unknown, has expired or was revoked. Check that all of it was copied."
 

@@ -6,9 +6,9 @@ from discreet.service.dashboard.experiment_form import SECONDS
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.rendering import page
 from discreet.service.dashboard.requests import Visit
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.descriptions import DEFAULTS
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import MOST_ARMS, ExperimentPlan, PlannerRequest, PrivacyUnit
+from discreet.service.messages import MOST_ARMS, ExperimentPlan, PlannerRequest, PrivacyUnit
 
 FIRST = {
     "arms": "4",

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from starlette.requests import Request
 
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import KeyView
+from discreet.service.messages import KeyView
 
 
 class Form:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.service.dashboard.formatting import apart, figure, listed, plural, span, whole
-from discreet.service.http.messages import EpochView, ExperimentView, ReleaseView
+from discreet.service.messages import EpochView, ExperimentView, ReleaseView
 
 MOST_NAMED = 6
 FEWEST = 10  # a rate from fewer assignments than this would jump about

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from discreet.service.errors import ServiceProblem, conflict
+from discreet.service.experiments import tokens
 from discreet.service.experiments.allocation import order
 from discreet.service.experiments.descriptions import Description
 from discreet.service.experiments.pseudonyms import pseudonym, share
 from discreet.service.experiments.standing import standing
-from discreet.service.http import tokens
-from discreet.service.http.errors import ServiceProblem, conflict
-from discreet.service.http.messages import Assignment, Status
+from discreet.service.messages import Assignment, Status
 from discreet.service.storage import assignments, epochs
 from discreet.service.storage import experiments as rows
 from discreet.service.storage.database import Database, Slot, Transaction

@@ -12,9 +12,9 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import NamedTuple
 
+from discreet.service.errors import not_found, over_budget
 from discreet.service.experiments.epsilon import as_text
-from discreet.service.http.errors import not_found, over_budget
-from discreet.service.http.messages import LedgerEntry, LedgerKind, PopulationView
+from discreet.service.messages import LedgerEntry, LedgerKind, PopulationView
 from discreet.service.storage import populations
 from discreet.service.storage.database import Transaction
 from discreet.service.storage.schema import exact

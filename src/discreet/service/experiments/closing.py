@@ -18,9 +18,9 @@ from discreet.core.algorithm import Algorithm
 from discreet.core.errors import PrivacyError
 from discreet.core.releases import Release
 from discreet.mechanisms.curator import Curator
+from discreet.service.errors import conflict
 from discreet.service.experiments import budget, standing
 from discreet.service.experiments.descriptions import Description, described
-from discreet.service.http.errors import conflict
 from discreet.service.storage import assignments, epochs, experiments, releases
 from discreet.service.storage.database import Database, Transaction
 from discreet.service.storage.epochs import Epoch

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
+from discreet.service.errors import conflict, invalid, not_found
 from discreet.service.experiments import budget, closing, descriptions, keys, planning, standing, views
 from discreet.service.experiments.assignments import Started
 from discreet.service.experiments.descriptions import Description, described, find
 from discreet.service.experiments.epsilon import amount
-from discreet.service.http.errors import conflict, invalid, not_found
-from discreet.service.http.messages import (
+from discreet.service.messages import (
     AlgorithmView,
     EpochView,
     ExperimentPlan,

@@ -19,10 +19,10 @@ from discreet.core.options import required_options
 from discreet.core.privacy import Unit
 from discreet.core.registry import POLICIES, RULES
 from discreet.core.statistics import Statistic
+from discreet.service.errors import invalid, not_found
 from discreet.service.experiments.epsilon import amount, not_above
-from discreet.service.http.errors import invalid, not_found
-from discreet.service.http.messages import AlgorithmView, Contribution, NewExperiment, PrivacyLabel
-from discreet.service.http.tokens import MOST_SLOTS
+from discreet.service.experiments.tokens import MOST_SLOTS
+from discreet.service.messages import AlgorithmView, Contribution, NewExperiment, PrivacyLabel
 from discreet.service.storage import experiments
 from discreet.service.storage.database import Transaction
 from discreet.service.storage.experiments import Experiment

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from discreet.service.http.errors import invalid
+from discreet.service.errors import invalid
 
 _MOST = Fraction(1000)
 _PLACES = 12  # that people are shown

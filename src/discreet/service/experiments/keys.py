@@ -3,8 +3,8 @@
 import hashlib
 import secrets
 
-from discreet.service.http.errors import not_found
-from discreet.service.http.messages import KeyView, MadeKey, NewKey
+from discreet.service.errors import not_found
+from discreet.service.messages import KeyView, MadeKey, NewKey
 from discreet.service.storage import keys
 from discreet.service.storage.database import Transaction
 from discreet.service.storage.keys import Key

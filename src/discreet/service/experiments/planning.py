@@ -2,10 +2,10 @@
 
 from discreet.bandits import DPSharpElimination, DPSuccessiveElimination
 from discreet.core.registry import POLICIES
+from discreet.service.errors import invalid
 from discreet.service.experiments.descriptions import Description, can_run, describe
 from discreet.service.experiments.epsilon import as_text
-from discreet.service.http.errors import invalid
-from discreet.service.http.messages import ExperimentPlan, NewExperiment, PlannedEpoch, PlannerRequest
+from discreet.service.messages import ExperimentPlan, NewExperiment, PlannedEpoch, PlannerRequest
 
 PLANNABLE = (DPSharpElimination, DPSuccessiveElimination)
 _MOST_EPOCHS = 60

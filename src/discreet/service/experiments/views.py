@@ -4,11 +4,11 @@ import math
 
 from discreet.core.errors import PrivacyError
 from discreet.core.tails import hoeffding_radius
+from discreet.service.errors import ServiceProblem, conflict
 from discreet.service.experiments.descriptions import OURS, Description, described, family
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.experiments.standing import Standing, standing, verified
-from discreet.service.http.errors import ServiceProblem, conflict
-from discreet.service.http.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
+from discreet.service.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
 from discreet.service.storage import epochs
 from discreet.service.storage.database import Transaction
 from discreet.service.storage.epochs import Epoch

@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from discreet.service import messages as m
+from discreet.service.errors import ServiceProblem, conflict, invalid, not_found
+from discreet.service.experiments import tokens
 from discreet.service.experiments.assignments import Ask, Started, Tell, Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
-from discreet.service.http import messages as m
-from discreet.service.http import tokens
 from discreet.service.http.authorization import Authorizer, may_see
-from discreet.service.http.errors import ServiceProblem, conflict, invalid, not_found
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.openapi import document
 from discreet.service.http.operations import OPERATIONS, VERBS, Operation

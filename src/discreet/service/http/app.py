@@ -18,14 +18,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import dashboard
+from discreet.service.errors import ServiceProblem, not_found
 from discreet.service.experiments import closing
 from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.api import API
-from discreet.service.http.errors import ServiceProblem, not_found
-from discreet.service.http.messages import Problem
 from discreet.service.http.metrics import Metrics
+from discreet.service.messages import Problem
 from discreet.service.storage.database import UNAVAILABLE, Database
 
 log = logging.getLogger("discreet.service")

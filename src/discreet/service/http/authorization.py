@@ -6,9 +6,9 @@ import time
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from discreet.service.errors import ServiceProblem, not_found
 from discreet.service.experiments.control import Control
-from discreet.service.http.errors import ServiceProblem, not_found
-from discreet.service.http.messages import KeyView, Scope
+from discreet.service.messages import KeyView, Scope
 
 _MOMENT = 1.0  # seconds for which a key is cached, and so the time that a revocation may take
 _MOST = 10_000

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from discreet._version import __version__
-from discreet.service.http import messages as m
+from discreet.service import messages as m
 from discreet.service.http.operations import OPERATIONS, Operation
 
 _REF = "#/components/schemas/{name}"

@@ -5,8 +5,8 @@ The routes, the checks of keys and the OpenAPI document are made from it.
 
 from dataclasses import dataclass
 
-from discreet.service.http import messages as m
-from discreet.service.http.messages import Scope
+from discreet.service import messages as m
+from discreet.service.messages import Scope
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
-from discreet.service.http.errors import ServiceProblem
+from discreet.service.errors import ServiceProblem
 from discreet.service.storage.database import UNAVAILABLE, Database, Transaction
 
 TOGETHER = 512

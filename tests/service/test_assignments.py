@@ -9,8 +9,7 @@ from sqlalchemy import event, text
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import assignments as traffic
 from discreet.service.experiments import tokens
-from discreet.service.experiments.pseudonyms import pseudonym
-from discreet.service.experiments.tokens import Place
+from discreet.service.experiments.tokens import Place, pseudonym
 from discreet.service.storage import schema
 from tests._tools.service_tools import FULL, is_sqlite, small
 

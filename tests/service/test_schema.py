@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from dataclasses import fields
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -10,7 +9,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import event, inspect, text
 
 from discreet.core.errors import StateError
-from discreet.service.storage import PostgreSQL, epochs, experiments, keys, open_database, populations, releases
+from discreet.service.storage import PostgreSQL, open_database
 from discreet.service.storage.migrations import migrate, revision
 from discreet.service.storage.schema import metadata
 from tests._tools.service_tools import small
@@ -57,20 +56,6 @@ def test_migrations_go_up_and_down_and_up(empty):
     migrate(empty)
     assert tables(empty) == set(metadata.tables)
     assert revision(empty) == "1"
-
-
-ROWS = [
-    (experiments.Experiment, "experiment"),
-    (epochs.Epoch, "epoch"),
-    (keys.Key, "api_key"),
-    (populations.Line, "ledger"),
-    (releases.Released, "release"),
-]
-
-
-@pytest.mark.parametrize(("row", "table"), ROWS)
-def test_rows_have_the_columns_of_their_tables(row, table):
-    assert [one.name for one in fields(row)] == [one.name for one in metadata.tables[table].columns]
 
 
 def test_pages_of_assignments_leave_room_for_the_mark_of_a_reward(world):

@@ -8,6 +8,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -33,10 +34,10 @@ from discreet.service.messages import (
     PopulationView,
     ReleaseView,
 )
-from discreet.service.storage import experiments, populations, settings
+from discreet.service.storage import queries
 from discreet.service.storage.database import Database, DuplicateError, Transaction
-from discreet.service.storage.experiments import Experiment
 from discreet.service.storage.migrations import migrate
+from discreet.service.storage.schema import Experiment, Population
 
 _SECRET = "session secret"
 
@@ -63,10 +64,10 @@ class Control:
 
         def work(transaction: Transaction) -> str | None:
             transaction.lock(0)
-            if settings.read(transaction, _SECRET) is not None:
+            if queries.read_setting(transaction, _SECRET) is not None:
                 return None
             now = transaction.now()
-            settings.write(transaction, _SECRET, secrets.token_hex(32))
+            queries.write_setting(transaction, _SECRET, secrets.token_hex(32))
             budget.create(transaction, budget.DEFAULT_POPULATION, budget.DEFAULT_BUDGET, now)
             return keys.make(transaction, NewKey("first key", ["admin"]), now).key
 
@@ -76,7 +77,7 @@ class Control:
     def session_secret(self) -> bytes:
         """The key that sessions are signed with, in all workers."""
         with self.database.reading() as transaction:
-            return bytes.fromhex(settings.read(transaction, _SECRET) or "")
+            return bytes.fromhex(queries.read_setting(transaction, _SECRET) or "")
 
     def now(self) -> float:
         """Return the time, by the database's clock."""
@@ -88,13 +89,23 @@ class Control:
     def experiments(self) -> list[ExperimentView]:
         """Return all experiments, the newest first and archived ones last."""
         with self.database.reading() as transaction:
-            found = [views.experiment_view(transaction, row) for row in experiments.everything(transaction)]
+            found = [views.experiment_view(transaction, row) for row in transaction.rows(Experiment, "-id")]
         return sorted(found, key=lambda one: one.state == "archived")
 
     def experiment(self, name: str) -> ExperimentView:
         """Return one experiment, by its id or its name."""
         with self.database.reading() as transaction:
             return views.experiment_view(transaction, find(transaction, name))
+
+    def uid(self, name: str, only: str | None = None) -> str:
+        """Return the id of an experiment.
+
+        Args:
+            name: The experiment's id or name.
+            only: The id of the one experiment that the caller may see; None for all.
+        """
+        with self.database.reading() as transaction:
+            return find(transaction, name, only).uid
 
     def epochs(self, name: str) -> list[EpochView]:
         """Return an experiment's epochs, the oldest first."""
@@ -126,7 +137,7 @@ class Control:
 
     def _look_up(self, name: str | int, only: str | None) -> Started:
         with self.database.reading() as transaction:
-            row = experiments.get(transaction, name) if isinstance(name, int) else find(transaction, name)
+            row = transaction.find(Experiment, id=name) if isinstance(name, int) else find(transaction, name)
         if row is None or only not in {None, row.uid}:
             raise not_found(f"experiment {name!r}")
         if row.state == "draft":
@@ -145,17 +156,17 @@ class Control:
 
         def work(transaction: Transaction) -> ExperimentView:
             _check_population(transaction, new.population)
-            row = {
-                "uid": f"exp_{secrets.token_hex(6)}",
-                "state": "draft",
-                "secret": secrets.token_bytes(32),
-                "spent": 0,
-                "epochs": 0,
-                "covered": 0,
-                "created_at": transaction.now(),
+            transaction.insert(
+                Experiment,
+                uid=f"exp_{secrets.token_hex(6)}",
+                state="draft",
+                secret=secrets.token_bytes(32),
+                spent=Fraction(0),
+                epochs=0,
+                covered=0,
+                created_at=transaction.now(),
                 **_columns(description),
-            }
-            experiments.insert(transaction, row)
+            )
             return views.experiment_view(transaction, find(transaction, new.name))
 
         return self._write_named(work, new.name)
@@ -181,7 +192,7 @@ class Control:
 
         def work(transaction: Transaction) -> None:
             row = _held(transaction, name, {"draft"}, "deleted; archive it instead")
-            experiments.delete(transaction, row.id)
+            transaction.delete(row)
 
         self.database.write(work)
 
@@ -243,7 +254,8 @@ class Control:
     def populations(self) -> list[PopulationView]:
         """Return all populations."""
         with self.database.reading() as transaction:
-            return [budget.state(transaction, name).view() for name in populations.names(transaction)]
+            names = transaction.values(Population, ("name",), "name")
+            return [budget.state(transaction, name).view() for name in names]
 
     def create_population(self, new: NewPopulation) -> PopulationView:
         """Make a population with its budget."""
@@ -343,12 +355,12 @@ def _held(transaction: Transaction, name: str, states: set[str], done: str) -> E
 def _update(transaction: Transaction, row: Experiment, **values: Any) -> ExperimentView:
     """Change an experiment, and return it as clients see it."""
     if values:
-        experiments.update(transaction, row.id, **values)
+        transaction.change(row, **values)
     return views.experiment_view(transaction, find(transaction, row.uid))
 
 
 def _check_population(transaction: Transaction, name: str) -> None:
-    if populations.budget(transaction, name) is None:
+    if transaction.find(Population, name=name) is None:
         raise invalid("population", f"there is no population {name!r}; create it first, with its budget")
 
 

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from discreet.service.storage import releases, settings
+from discreet.service.storage import queries
 from discreet.service.storage.database import Database, Transaction
 from discreet.service.storage.schema import exact
 
@@ -71,7 +71,7 @@ class Journal:
     def catch_up(self, database: Database) -> None:
         """Add all closed epochs that are not in the journal yet."""
         with self._lock, database.reading() as transaction:
-            released = releases.count(transaction)
+            released = queries.count_releases(transaction)
             if released == self._seen:
                 return
             missing = [line for line in closed_epochs(transaction) if line.release not in self._written]
@@ -96,7 +96,7 @@ class Journal:
         """Return the releases that are not in the database, which therefore comes from a backup."""
         written = self.lines()  # first, since each line was in the database before it was here
         known = {line.release for line in closed_epochs(transaction)}
-        settled = int(settings.read(transaction, SETTLED) or 0)
+        settled = int(queries.read_setting(transaction, SETTLED) or 0)
         return [line for line in written[settled:] if line.release not in known]
 
     def is_ahead(self, database: Database) -> bool:
@@ -108,7 +108,7 @@ class Journal:
 def closed_epochs(transaction: Transaction) -> list[Line]:
     """Return a line for every closed epoch."""
     digests: dict[tuple[str, int, str, str], list[str]] = {}
-    for experiment, epoch, population, promised, digest in releases.digests(transaction):
+    for experiment, epoch, population, promised, digest in queries.digests(transaction):
         digests.setdefault((experiment, epoch, population, exact(promised)), []).append(digest)
     return [
         Line(experiment, epoch, hashlib.sha256("".join(parts).encode()).hexdigest(), population, promised)

@@ -2,12 +2,12 @@
 
 import hashlib
 import secrets
+from dataclasses import replace
 
 from discreet.service.errors import not_found
 from discreet.service.messages import KeyView, MadeKey, NewKey
-from discreet.service.storage import keys
 from discreet.service.storage.database import Transaction
-from discreet.service.storage.keys import Key
+from discreet.service.storage.schema import Key
 
 PREFIX = "dk"
 
@@ -25,7 +25,7 @@ def make(transaction: Transaction, new: NewKey, now: float) -> MadeKey:
     scopes = sorted(set(new.scopes))
     expires_at = None if new.expires_in is None else now + new.expires_in
     key = Key(uid, digest(secret), new.name, scopes, new.experiment, now, expires_at)
-    keys.add(transaction, key)
+    transaction.add(key)
     both = {"report", "analyse"} <= set(scopes)
     warning = "this key reports rewards and reads releases: whoever has it knows rewards anyway" if both else None
     return MadeKey(secret, view(key), warning)
@@ -39,8 +39,7 @@ def authenticate(transaction: Transaction, secret: str, now: float) -> KeyView |
         secret: The key as its owner has it.
         now: The time.
     """
-    found = keys.find_digest(transaction, digest(secret))
-    return _if_valid(found, now)
+    return _if_valid(transaction.find(Key, digest=digest(secret)), now)
 
 
 def find(transaction: Transaction, uid: str, now: float) -> KeyView | None:
@@ -51,7 +50,7 @@ def find(transaction: Transaction, uid: str, now: float) -> KeyView | None:
         uid: The id.
         now: The time.
     """
-    return _if_valid(keys.find(transaction, uid), now)
+    return _if_valid(transaction.find(Key, id=uid), now)
 
 
 def is_valid(key: KeyView, now: float) -> bool:
@@ -75,16 +74,18 @@ def revoke(transaction: Transaction, uid: str, now: float) -> KeyView:
     Raises:
         ServiceProblem: There is no such key.
     """
-    keys.revoke(transaction, uid, now)
-    found = keys.find(transaction, uid)
-    if found is None:
+    key = transaction.find(Key, id=uid, hold=True)
+    if key is None:
         raise not_found(f"key {uid!r}")
-    return view(found)
+    if key.revoked_at is None:
+        key = replace(key, revoked_at=now)
+        transaction.change(key, revoked_at=now)
+    return view(key)
 
 
 def everything(transaction: Transaction) -> list[KeyView]:
     """Return all keys, the newest first."""
-    return [view(key) for key in keys.everything(transaction)]
+    return [view(key) for key in transaction.rows(Key, "-created_at")]
 
 
 def view(key: Key) -> KeyView:

@@ -1,6 +1,7 @@
 """Views of experiments for anybody with a key: releases, what was planned from them, and what follows from both."""
 
 import math
+from collections.abc import Sequence
 
 from discreet.core.errors import PrivacyError
 from discreet.core.tails import hoeffding_radius
@@ -9,11 +10,8 @@ from discreet.service.experiments.descriptions import OURS, Description, describ
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.experiments.standing import Standing, standing, verified
 from discreet.service.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
-from discreet.service.storage import epochs
 from discreet.service.storage.database import Transaction
-from discreet.service.storage.epochs import Epoch
-from discreet.service.storage.experiments import Experiment
-from discreet.service.storage.releases import Released
+from discreet.service.storage.schema import Epoch, Experiment, Released
 
 _LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probability 95 %
 
@@ -70,14 +68,11 @@ def epoch_views(transaction: Transaction, row: Experiment) -> list[EpochView]:
         ServiceProblem: A release was changed in the database.
     """
     try:
-        stored = verified(transaction, row)
+        released = verified(transaction, row)
     except PrivacyError as error:
         raise ServiceProblem(500, "changed release", str(error)) from None
-    released: dict[int, list[Released]] = {}
-    for one in stored:
-        released.setdefault(one.epoch, []).append(one)
-    found = epochs.of_experiment(transaction, row.id)
-    return [_epoch(described(row), epoch, released.get(epoch.number, [])) for epoch in found]
+    found = transaction.rows(Epoch, "number", experiment=row.id)
+    return [_epoch(described(row), epoch, released.get(epoch.number, ())) for epoch in found]
 
 
 def release_views(transaction: Transaction, row: Experiment) -> list[ReleaseView]:
@@ -104,7 +99,7 @@ def plan_view(transaction: Transaction, row: Experiment) -> PlanView:
         ServiceProblem: No epoch is open.
     """
     description = described(row)
-    epoch = epochs.open_epoch(transaction, row.id)
+    epoch = transaction.find(Epoch, experiment=row.id, state="open")
     if epoch is None:
         raise conflict("the experiment has no open epoch: it is not running, or there is nothing left to find out")
     grid, pulls = description.grid, _by_name(description, epoch)
@@ -125,7 +120,7 @@ def _by_name(description: Description, epoch: Epoch) -> dict[str, int]:
     return {arm_name(description, arm): count for arm, count in epoch.plan.items()}
 
 
-def _epoch(description: Description, epoch: Epoch, released: list[Released]) -> EpochView:
+def _epoch(description: Description, epoch: Epoch, released: Sequence[Released]) -> EpochView:
     return EpochView(
         number=epoch.number,
         state=epoch.state,

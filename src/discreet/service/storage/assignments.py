@@ -1,4 +1,4 @@
-"""SQL about assignments, participants and the sums of open epochs: the hot path."""
+"""SQL about assignments, participants, and the slots and sums of open epochs: the hot path."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -7,9 +7,14 @@ from sqlalchemy import delete, func, insert, select
 
 from discreet.service.storage import schema
 from discreet.service.storage.database import Slot, Transaction
-from discreet.service.storage.epochs import Epoch
+from discreet.service.storage.schema import Epoch
 
 ASSIGNMENT, COUNTER, PARTICIPANT = schema.assignment, schema.counter, schema.participant
+_DEALING = """SELECT number, generation, plan, learns, quota, dealt FROM epoch
+    WHERE experiment = :experiment AND state = 'open'"""
+_STATE = "SELECT state, {now} FROM experiment WHERE id = :experiment"
+_IS_OPEN = """SELECT 1 FROM epoch
+    WHERE experiment = :experiment AND number = :epoch AND generation = :generation AND state = 'open'"""
 # A unit's pseudonym is of one experiment. With + 0 the index of units is the only one that fits: PostgreSQL, which
 # knows little of a young table, may read all of another one instead.
 _KNOWN = """SELECT unit, slot, arm, deadline FROM assignment
@@ -24,6 +29,26 @@ _ADD = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
     VALUES (:experiment, :epoch, :shard, :arm, :told, :total)
     ON CONFLICT (experiment, epoch, shard, arm)
     DO UPDATE SET told = counter.told + excluded.told, total = counter.total + excluded.total"""
+
+
+class Dealing(NamedTuple):
+    """The part of an open epoch that dealing its slots needs.
+
+    Attributes:
+        number: Its number.
+        generation: A random number that is in all its tokens.
+        plan: The number of slots of each arm, by index.
+        learns: False if its rewards decide nothing.
+        quota: The number of all slots.
+        dealt: The number of slots that were assigned.
+    """
+
+    number: int
+    generation: int
+    plan: dict[int, int]
+    learns: bool
+    quota: int
+    dealt: int
 
 
 class Assigned(NamedTuple):
@@ -54,6 +79,36 @@ class Reported(NamedTuple):
     arm: int
     unit: str
     first: bool
+
+
+def state_and_dealing(transaction: Transaction, experiment: int) -> tuple[str, float, Dealing | None]:
+    """Return an experiment's state, the time, and its open epoch, which nobody else can change meanwhile.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+    """
+    mine = {"experiment": experiment}
+    epochs = transaction.database.select_for_update(transaction, _DEALING, mine)
+    clock, given = transaction.database.clock()
+    ((state, now),) = transaction.run(_STATE.format(now=clock), {**mine, **given})
+    if not epochs:
+        return state, now, None
+    number, generation, plan, learns, quota, dealt = epochs[0]
+    return state, now, Dealing(number, generation, schema.read_pulls(plan), bool(learns), quota, dealt)
+
+
+def is_open(transaction: Transaction, experiment: int, epoch: int, generation: int) -> bool:
+    """Return True if this very epoch is open.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+        epoch: The epoch's number.
+        generation: The epoch's generation.
+    """
+    given = {"experiment": experiment, "epoch": epoch, "generation": generation}
+    return bool(transaction.run(_IS_OPEN, given))
 
 
 def assigned(transaction: Transaction, experiment: int, epoch: int, units: Sequence[str]) -> dict[str, Assigned]:

@@ -1,13 +1,14 @@
-"""The OpenAPI document, made from the table of operations and the types of messages."""
+"""The OpenAPI document, made from the operations and the types of messages."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from discreet._version import __version__
 from discreet.service import messages as m
-from discreet.service.http.operations import OPERATIONS, Operation
+from discreet.service.http.operations import Operation
 
 _REF = "#/components/schemas/{name}"
 _ABOUT = (
@@ -16,14 +17,14 @@ _ABOUT = (
 )
 
 
-def document() -> dict[str, Any]:
-    """Return the document as JSON values."""
+def document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """Return the document about all operations, as JSON values."""
     kinds: list[Any] = [m.Problem]
-    for operation in OPERATIONS:
+    for operation in operations:
         kinds += [kind for kind in (operation.answer, operation.body) if kind is not None and kind not in kinds]
     _, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     paths: dict[str, dict[str, Any]] = {}
-    for operation in OPERATIONS:
+    for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
     return {
         "openapi": "3.1.0",

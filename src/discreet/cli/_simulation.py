@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from rich.table import Table
 
-from discreet.cli._console import Column, check_writable, console, counted, duration, hint, progress, show
+from discreet.cli._console import Column, check_writable, console, hint, progress, show
 from discreet.cli._options import (
     Address,
     Arms,
@@ -28,6 +28,7 @@ from discreet.cli._options import (
     real_option,
     whole_option,
 )
+from discreet.core.wording import duration, plural
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import choose_engine, expected_wait, first_epoch, simulate_all
@@ -119,7 +120,7 @@ class SimulationOptions:
             *tables: The results.
         """
         show(title, "bold")
-        show(f"{counted(self.runs, 'run')} {how}")
+        show(f"{plural(self.runs, 'run')} {how}")
         for table in tables:
             show("")
             console().print(table)

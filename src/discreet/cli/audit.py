@@ -13,7 +13,7 @@ from discreet.audit import audit as run_audit
 from discreet.audit.examine import ERROR, SECONDS, STEPS
 from discreet.audit.subjects import names
 from discreet.cli import FAILED
-from discreet.cli._console import complain, console, counted, duration, fitting_table, progress, show, show_json
+from discreet.cli._console import complain, console, fitting_table, progress, show, show_json
 from discreet.cli._options import (
     Json,
     OptionTexts,
@@ -25,6 +25,7 @@ from discreet.cli._options import (
 )
 from discreet.core.errors import ArgumentError
 from discreet.core.registry import TABLES
+from discreet.core.wording import duration, plural
 
 app = typer.Typer()
 
@@ -82,7 +83,7 @@ def _audit(
     options = read_options(option)
     chosen = algorithms or ()
     count = len(chosen or names())
-    with progress(f"auditing {counted(count, 'algorithm')}", STEPS * count, quiet=json) as advance:
+    with progress(f"auditing {plural(count, 'algorithm')}", STEPS * count, quiet=json) as advance:
         found = run_audit(
             *chosen,
             epsilon=epsilon,

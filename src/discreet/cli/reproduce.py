@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import Interrupted
-from discreet.cli._console import check_writable, duration, show, show_json, stages
+from discreet.cli._console import check_writable, show, show_json, stages
 from discreet.cli._options import Address, EngineName, Horizon, Json, Seed, Workers, examples, whole_option
+from discreet.core.wording import duration
 from discreet.lab.engines import Engine, make_engine
 from discreet.lab.setting import HORIZON, SEED
 from discreet.lab.store import Store

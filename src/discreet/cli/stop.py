@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import Interrupted
-from discreet.cli._console import complain, counted, show, show_json
+from discreet.cli._console import complain, show, show_json
 from discreet.cli._options import (
     Alpha,
     Beta,
@@ -22,6 +22,7 @@ from discreet.cli._options import (
 from discreet.core.errors import ArgumentError
 from discreet.core.ledger import spent
 from discreet.core.registry import RULES, make_rule
+from discreet.core.wording import plural
 from discreet.drivers.stream import Stream
 from discreet.lab.columns import read_numbers
 from discreet.stopping import StoppingRule
@@ -122,7 +123,7 @@ def _feed(stream: Stream, source: str, column: str | None, header: bool | None) 
             told = f"{error}. This message quotes the data, and is not private. {_spent(stream)}"
             raise ArgumentError(told.strip()) from error
         except KeyboardInterrupt as error:
-            told = f"no mean after {counted(stream.samples, 'sample')}. {_spent(stream)}"
+            told = f"no mean after {plural(stream.samples, 'sample')}. {_spent(stream)}"
             raise Interrupted(told.strip()) from error
 
 
@@ -163,7 +164,7 @@ def _show_mean(stream: Stream) -> None:
     show(f"mean {result.estimate:.6g}", "bold")
     show(
         f"It is within {100 * rule.alpha:g}% of the true mean{clipped} with probability {1 - rule.beta:.12g}, if the "
-        f"samples are independent draws. {rule.key} needed {counted(result.samples, 'sample')}.",
+        f"samples are independent draws. {rule.key} needed {plural(result.samples, 'sample')}.",
         wrap=True,
     )
     if not result.privacy.promised:
@@ -180,7 +181,7 @@ def _shortfall(stream: Stream) -> str:
     when = f": it decides next at {samples + stream.ahead:,}" if stream.ahead > 1 else ""
     knobs = "--alpha, --beta or --epsilon" if stream.privacy.promised else "--alpha or --beta"
     return (
-        f"{counted(samples, 'sample')} read, {end}, and {rule.key} needs more{when}. "
+        f"{plural(samples, 'sample')} read, {end}, and {rule.key} needs more{when}. "
         f"A larger {knobs} needs fewer; a mean near 0 needs many. {_spent(stream)}"
     ).strip()
 

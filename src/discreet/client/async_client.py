@@ -10,14 +10,14 @@ from typing import Any, Self, TypeVar, overload
 import httpx
 
 from discreet.client.experiment import ExperimentOperations, Trial
-from discreet.client.running import Awaiting, Runtime
+from discreet.client.running import Awaiting
 from discreet.client.service import ServiceOperations
 from discreet.service.messages import Assignment
 
 T = TypeVar("T")
 
 
-class AsyncioRuntime(Runtime):
+class AsyncioRuntime:
     """Connections of asyncio, and a task that sends reports.
 
     Args:
@@ -26,7 +26,7 @@ class AsyncioRuntime(Runtime):
     """
 
     def __init__(self, transport: httpx.AsyncBaseTransport | None, **options: Any) -> None:
-        self.http: httpx.AsyncClient = httpx.AsyncClient(transport=transport, **options)
+        self.http = httpx.AsyncClient(transport=transport, **options)
         self._wake = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
 

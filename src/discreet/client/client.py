@@ -14,14 +14,14 @@ from typing import Any, Self, TypeVar, overload
 import httpx
 
 from discreet.client.experiment import ExperimentOperations, Trial
-from discreet.client.running import Blocking, Runtime
+from discreet.client.running import Blocking
 from discreet.client.service import ServiceOperations
 from discreet.service.messages import Assignment
 
 T = TypeVar("T")
 
 
-class ThreadRuntime(Runtime):
+class ThreadRuntime:
     """Blocking connections, and a thread that sends reports.
 
     Args:
@@ -30,7 +30,7 @@ class ThreadRuntime(Runtime):
     """
 
     def __init__(self, transport: httpx.BaseTransport | None, **options: Any) -> None:
-        self.http: httpx.Client = httpx.Client(transport=transport, **options)
+        self.http = httpx.Client(transport=transport, **options)
         self._starting = threading.Lock()
         self._wake = threading.Event()
         self._sender: threading.Thread | None = None

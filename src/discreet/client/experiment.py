@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -236,19 +237,9 @@ class ExperimentOperations:
         plan = await self._logic.ask(Call("GET", self._path("plan"), PlanView))
         if plan.epoch != epoch:
             raise ArgumentError(f"epoch must be the open one, {plan.epoch}, with the `until` before it, got {epoch!r}")
-
-        def aggregate() -> LogTotals:
-            return epoch_totals(
-                log,
-                plan,
-                columns=columns,
-                after=after,
-                before=before,
-                default_reward=view.default_reward,
-                contribution=view.privacy.contribution,
-            )
-
-        found = await self._logic.runtime.work(aggregate)
+        aggregate = functools.partial(epoch_totals, log, plan, columns=columns, after=after, before=before)
+        reward, contribution = view.default_reward, view.privacy.contribution
+        found = await self._logic.runtime.work(lambda: aggregate(default_reward=reward, contribution=contribution))
         try:
             await self._hand_in(found.message)
         except ServiceError as error:
@@ -261,7 +252,7 @@ class ExperimentOperations:
 
     async def _hand_in(self, totals: EpochTotals) -> None:
         try:
-            await self._logic.ask(self._totals(totals))
+            await self._logic.ask(Call("POST", self._path("totals"), type(None), totals, once=True))
         except ServiceError as error:
             if not isinstance(error, UnreachableError) and error.status not in TROUBLE:
                 raise
@@ -280,9 +271,6 @@ class ExperimentOperations:
 
     async def _do(self, verb: str) -> ExperimentView:
         return await self._logic.ask(Call("POST", self._path(verb), ExperimentView, once=True))
-
-    def _totals(self, totals: EpochTotals) -> Call[None]:
-        return Call("POST", self._path("totals"), type(None), totals, once=True)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

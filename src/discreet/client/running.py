@@ -5,9 +5,8 @@ suspend, so that each of its coroutines runs to its end in one step, without an 
 """
 
 import functools
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 import httpx
 
@@ -15,12 +14,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Runtime(ABC):
+class Runtime(Protocol):
     """The connections of a client, its pauses, and its background sender of reports."""
 
-    http: httpx.Client | httpx.AsyncClient
+    @property
+    def http(self) -> httpx.Client | httpx.AsyncClient:
+        """The connections."""
 
-    @abstractmethod
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send one HTTP request and return its response.
 
@@ -30,19 +30,15 @@ class Runtime(ABC):
             **options: More arguments of httpx's `request`.
         """
 
-    @abstractmethod
     async def pause(self, seconds: float) -> None:
         """Wait for some seconds."""
 
-    @abstractmethod
     async def work(self, function: Callable[[], T]) -> T:
         """Return the result of a slow function, such as a query over a log."""
 
-    @abstractmethod
     async def wait_for_reports(self, seconds: float) -> None:
         """Wait for some seconds, or until the sender is woken."""
 
-    @abstractmethod
     def wake(self, send_reports: Callable[[], Coroutine[Any, Any, None]], full: bool) -> None:
         """Start the sender if there is none, and wake it if a batch is full.
 
@@ -51,7 +47,6 @@ class Runtime(ABC):
             full: True if a batch is full.
         """
 
-    @abstractmethod
     async def close(self) -> None:
         """End the sender, and close the connections."""
 

@@ -1,5 +1,6 @@
 """A service without a network and without waiting: both databases, a clock that tests move, and short calls."""
 
+import asyncio
 import itertools
 import json
 import shutil
@@ -141,6 +142,11 @@ class World:
     def web(self, **more):
         """The API, as an HTTP client with the first key."""
         return Web(make_app(self.control, **{"tick": None, **more}), self.key)
+
+
+def do_now(writer, work):
+    """Do the work of a request without a server."""
+    return asyncio.run(writer.do(work))
 
 
 def draft(name="banners", epsilon="1", **more):

@@ -5,9 +5,8 @@ import itertools
 import pytest
 from hypothesis import HealthCheck, settings
 
-from discreet.service.http.api import OPERATIONS
+from discreet.service.http.api import document
 from discreet.service.http.app import make_app
-from discreet.service.http.openapi import document
 from tests._tools.service_tools import draft, small
 
 schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis: make test-system installs it")
@@ -28,7 +27,7 @@ class Stage:
 
 
 STAGE = Stage()
-SCHEMA = schemathesis.openapi.from_dict(document(OPERATIONS))
+SCHEMA = schemathesis.openapi.from_dict(document())
 SCHEMA.app = STAGE
 
 

@@ -13,10 +13,8 @@ from discreet.service.experiments.descriptions import Description
 from discreet.service.experiments.standing import standing
 from discreet.service.experiments.tokens import pseudonym, share
 from discreet.service.messages import Assignment, Status
-from discreet.service.storage import assignments
-from discreet.service.storage.database import Database, Slot, Transaction
-from discreet.service.storage.group_commit import TOGETHER, GroupCommit
-from discreet.service.storage.schema import Experiment
+from discreet.service.storage import Database, Experiment, Slot, Transaction, assignments
+from discreet.service.storage.group_commit import GroupCommit
 
 
 @dataclass(frozen=True)
@@ -72,12 +70,11 @@ class Writer(GroupCommit[Work]):
 
     Args:
         database: The database.
-        together: The largest number of requests in one transaction.
     """
 
-    def __init__(self, database: Database, together: int = TOGETHER) -> None:
+    def __init__(self, database: Database) -> None:
         self.shard = database.new_shard()
-        super().__init__(database, self._answer_all, together)
+        super().__init__(database, self._answer_all)
 
     def _answer_all(self, transaction: Transaction, works: list[Work]) -> list[Any]:
         """Do all reports first, so that asking cannot delay them; then all asks, one experiment after the other."""
@@ -170,8 +167,9 @@ def _deal_slots(
     if experiment.description.once and epoch.learns:
         assignments.add_participants(transaction, experiment.id, units)
     full_at, due_at = (now, deadline) if dealt == epoch.quota else (None, None)
-    progress: dict[str, Any] = {"dealt": dealt, "deadline": deadline, "full_at": full_at, "due_at": due_at}
-    assignments.deal(transaction, experiment.id, epoch.number, slots, **progress)
+    progress = {"dealt": dealt, "deadline": deadline, "full_at": full_at, "due_at": due_at}
+    where = {"experiment": experiment.id, "epoch": epoch.number}
+    transaction.database.deal(transaction, where | progress, slots)
     return {slot.unit: assignments.Assigned(slot.slot, slot.arm, deadline) for slot in slots}
 
 

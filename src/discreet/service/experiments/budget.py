@@ -15,8 +15,8 @@ from typing import NamedTuple
 from discreet.service.errors import not_found, over_budget
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.messages import LedgerEntry, LedgerKind, PopulationView
-from discreet.service.storage.database import Transaction
-from discreet.service.storage.schema import Line, Population, exact
+from discreet.service.storage import Line, Population, Transaction
+from discreet.service.storage.schema import exact
 
 DEFAULT_POPULATION, DEFAULT_BUDGET = "everybody", Fraction(10)
 SIGNS: dict[LedgerKind, int] = {"reserve": 1, "forfeit": 1, "refund": -1, "release": 0, "budget": 0}

@@ -13,7 +13,6 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import PrivacyError
@@ -22,9 +21,7 @@ from discreet.mechanisms.curator import Curator
 from discreet.service.errors import conflict
 from discreet.service.experiments import budget, standing
 from discreet.service.experiments.descriptions import Description, described
-from discreet.service.storage import assignments, queries
-from discreet.service.storage.database import Database, Transaction
-from discreet.service.storage.schema import Epoch, Experiment, Released
+from discreet.service.storage import Database, Epoch, Experiment, Released, Transaction, assignments, queries
 
 _DELETED_AT_ONCE = 50_000
 _ROOM, _ROOM_OF_AN_ARM = 65_536, 1024  # bytes for what a close writes
@@ -32,8 +29,7 @@ _ROOM, _ROOM_OF_AN_ARM = 65_536, 1024  # bytes for what a close writes
 
 def due(database: Database) -> list[int]:
     """Return the numbers of the experiments that have an epoch to close."""
-    with database.reading() as transaction:
-        return queries.due(transaction, transaction.now())
+    return database.read(lambda transaction: queries.due(transaction, transaction.now()))
 
 
 def close_if_due(database: Database, experiment: int) -> int | None:
@@ -157,23 +153,23 @@ def open_next(transaction: Transaction, row: Experiment, algorithm: Algorithm, n
         return
     description, last = described(row), transaction.find(Epoch, "-number", experiment=row.id)
     passed = not plan.learns and description.request.source == "totals"
-    values: dict[str, Any] = {
-        "experiment": row.id,
-        "number": 1 if last is None else last.number + 1,
-        "state": "closed" if passed else "open",
-        "generation": secrets.randbelow(2**31),
-        "plan": standing.by_index(plan.pulls),
-        "learns": plan.learns,
-        "quota": plan.size,
-        "dealt": plan.size if passed else 0,
-        "threshold": standing.threshold(algorithm),
-        "epsilon": description.charge(math.fsum(plan.query.prices)) if plan.query is not None else Fraction(0),
-        "opened_at": now,
-        "closed_at": now if passed else None,
-        "dropped": [],
-        "erased": False,
-    }
-    transaction.insert(Epoch, **values)
+    transaction.insert(
+        Epoch,
+        experiment=row.id,
+        number=1 if last is None else last.number + 1,
+        state="closed" if passed else "open",
+        generation=secrets.randbelow(2**31),
+        plan=standing.by_index(plan.pulls),
+        learns=plan.learns,
+        quota=plan.size,
+        dealt=plan.size if passed else 0,
+        threshold=standing.threshold(algorithm),
+        epsilon=description.charge(math.fsum(plan.query.prices)) if plan.query is not None else Fraction(0),
+        opened_at=now,
+        closed_at=now if passed else None,
+        dropped=[],
+        erased=False,
+    )
     if passed:
         algorithm.learn(())
         transaction.change(row, **standing.snapshot(algorithm))
@@ -232,25 +228,12 @@ def _totals(transaction: Transaction, description: Description, epoch: Epoch) ->
     """Return the exact totals of all assignments: a reward that did not come counts as the default."""
     told = assignments.totals(transaction, epoch)
     default = description.grid.encode(description.default_reward)
-    exact = {}
-    for arm, count in epoch.plan.items():
-        came, total = told.get(arm, (0, 0))
-        exact[arm] = total + (count - came) * default
-    return exact
+    came = {arm: told.get(arm, (0, 0)) for arm in epoch.plan}
+    return {arm: total + (epoch.plan[arm] - count) * default for arm, (count, total) in came.items()}
 
 
 def _row(epoch: Epoch, part: int, release: Release) -> Released:
     ((arm, first, last),) = release.spans
-    released = Released(
-        experiment=epoch.experiment,
-        epoch=epoch.number,
-        part=part,
-        kind=release.kind,
-        arm=0 if arm is None else int(arm),
-        first=first,
-        last=last,
-        steps=str(release.steps),
-        scale=release.scale,
-        epsilon=release.epsilon,
-    )
+    where = epoch.experiment, epoch.number, part, release.kind, 0 if arm is None else int(arm)
+    released = Released(*where, first, last, str(release.steps), release.scale, release.epsilon)
     return replace(released, digest=released.checksum())

@@ -23,9 +23,8 @@ from discreet.service.errors import invalid, not_found
 from discreet.service.experiments.epsilon import amount, not_above
 from discreet.service.experiments.tokens import MOST_SLOTS
 from discreet.service.messages import AlgorithmView, Contribution, NewExperiment, PrivacyLabel
-from discreet.service.storage.database import Transaction
+from discreet.service.storage import Experiment, Transaction
 from discreet.service.storage.queries import find_experiment
-from discreet.service.storage.schema import Experiment
 
 MEAN_RULE = "dp-nas-released"
 EVENT_POLICY = "dp-se-sharp"

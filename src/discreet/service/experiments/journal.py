@@ -9,11 +9,11 @@ import hashlib
 import json
 import os
 import threading
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from discreet.service.storage import queries
-from discreet.service.storage.database import Database, Transaction
+from discreet.service.storage import Database, Transaction, queries
 from discreet.service.storage.schema import exact
 
 SETTLED = "journal settled"
@@ -83,14 +83,10 @@ class Journal:
     def _append(self, missing: list[Line]) -> None:
         """Append whole lines at once, since several processes may write. A line that was cut short ends before them."""
         text = "".join(f"\n{json.dumps(line)}" for line in missing) + "\n"
-        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            left = text.encode()
-            while left:
-                left = left[os.write(handle, left) :]
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        with open(self.path, "ab", opener=partial(os.open, mode=0o600)) as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
 
     def missing(self, transaction: Transaction) -> list[Line]:
         """Return the releases that are not in the database, which therefore comes from a backup."""
@@ -98,11 +94,6 @@ class Journal:
         known = {line.release for line in closed_epochs(transaction)}
         settled = int(queries.read_setting(transaction, SETTLED) or 0)
         return [line for line in written[settled:] if line.release not in known]
-
-    def is_ahead(self, database: Database) -> bool:
-        """Return True if something was released that is not in the database."""
-        with database.reading() as transaction:
-            return bool(self.missing(transaction))
 
 
 def closed_epochs(transaction: Transaction) -> list[Line]:

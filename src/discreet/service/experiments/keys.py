@@ -3,11 +3,11 @@
 import hashlib
 import secrets
 from dataclasses import replace
+from typing import Any
 
 from discreet.service.errors import not_found
 from discreet.service.messages import KeyView, MadeKey, NewKey
-from discreet.service.storage.database import Transaction
-from discreet.service.storage.schema import Key
+from discreet.service.storage import Key, Transaction
 
 PREFIX = "dk"
 
@@ -31,26 +31,15 @@ def make(transaction: Transaction, new: NewKey, now: float) -> MadeKey:
     return MadeKey(secret, view(key), warning)
 
 
-def authenticate(transaction: Transaction, secret: str, now: float) -> KeyView | None:
-    """Return the key with this secret; None if it is unknown, expired or revoked.
+def find(transaction: Transaction, **where: Any) -> KeyView | None:
+    """Return a key; None if it is unknown, expired or revoked.
 
     Args:
         transaction: The transaction.
-        secret: The key as its owner has it.
-        now: The time.
+        **where: Its `id` or the `digest` of its secret.
     """
-    return _if_valid(transaction.find(Key, digest=digest(secret)), now)
-
-
-def find(transaction: Transaction, uid: str, now: float) -> KeyView | None:
-    """Return a key by its public id; None if it is unknown, expired or revoked.
-
-    Args:
-        transaction: The transaction.
-        uid: The id.
-        now: The time.
-    """
-    return _if_valid(transaction.find(Key, id=uid), now)
+    key = transaction.find(Key, **where)
+    return view(key) if key is not None and is_valid(view(key), transaction.now()) else None
 
 
 def is_valid(key: KeyView, now: float) -> bool:
@@ -96,7 +85,3 @@ def view(key: Key) -> KeyView:
 def digest(secret: str) -> str:
     """Return the digest of a key. It has 256 random bits, so a plain hash cannot be reversed by trying."""
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _if_valid(key: Key | None, now: float) -> KeyView | None:
-    return view(key) if key is not None and is_valid(view(key), now) else None

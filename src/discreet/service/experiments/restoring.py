@@ -12,9 +12,7 @@ from fractions import Fraction
 from discreet.service.experiments import budget, closing, standing
 from discreet.service.experiments.descriptions import described
 from discreet.service.experiments.journal import SETTLED, Journal, Line
-from discreet.service.storage import assignments, queries
-from discreet.service.storage.database import Database, Transaction
-from discreet.service.storage.schema import Population
+from discreet.service.storage import Database, Population, Transaction, assignments, queries
 
 Forfeited = tuple[str, int]
 """The public id of an experiment and the number of its epoch that was forfeited."""

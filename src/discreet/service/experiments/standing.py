@@ -17,8 +17,7 @@ from discreet.core.plans import Arm
 from discreet.core.releases import Release
 from discreet.drivers.stream import StoppingResult
 from discreet.service.experiments.descriptions import described
-from discreet.service.storage.database import Transaction
-from discreet.service.storage.schema import Epoch, Experiment, Released
+from discreet.service.storage import Epoch, Experiment, Released, Transaction
 from discreet.stopping import StoppingRule
 
 

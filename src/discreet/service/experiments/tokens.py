@@ -95,7 +95,8 @@ def seal(secret: bytes, place: Place) -> str:
         place: The content.
 
     >>> token = seal(b"secret", Place(3, 1, 77, 12, b"of Ann"))
-    >>> open_token(token), is_sealed(b"secret", token), is_sealed(b"other", token)
+    >>> place = open_token(token)
+    >>> place, is_sealed(b"secret", token, place), is_sealed(b"other", token, place)
     (Place(experiment=3, epoch=1, generation=77, slot=12, unit_tag=b'of Ann'), True, False)
     """
     packed = _PLACE.pack(*place)
@@ -112,13 +113,12 @@ def open_token(token: str) -> Place | None:
         return None
 
 
-def is_sealed(secret: bytes, token: str, place: Place | None = None) -> bool:
+def is_sealed(secret: bytes, token: str, place: Place) -> bool:
     """Return True if this experiment made the token.
 
     Args:
         secret: The experiment's secret.
         token: The token.
-        place: Its content, if that is known.
+        place: Its content.
     """
-    place = open_token(token) if place is None else place
-    return place is not None and hmac.compare_digest(seal(secret, place), token)
+    return hmac.compare_digest(seal(secret, place), token)

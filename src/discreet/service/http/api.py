@@ -19,8 +19,7 @@ from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.authorization import Authorizer
 from discreet.service.http.metrics import Metrics
-from discreet.service.http.openapi import document
-from discreet.service.http.operations import OPERATIONS, Operation, operation
+from discreet.service.http.operations import OPERATIONS, Operation, document, operation
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 MOST_BYTES = 4_000_000
@@ -44,7 +43,7 @@ class API:
     def __init__(self, control: Control, writer: Writer, metrics: Metrics, journal: Journal | None = None) -> None:
         self.control, self.writer, self.metrics, self.journal = control, writer, metrics, journal
         self.authorizer = Authorizer(control)
-        self._document = _ENCODER.encode(document(OPERATIONS))
+        self._document = _ENCODER.encode(document())
 
     def routes(self) -> list[Route]:
         """Return the routes of all operations."""
@@ -153,12 +152,9 @@ class API:
 
     async def _started(self, name: str | int, caller: m.KeyView) -> Started:
         """Return a started experiment. A key for another one does not learn that it exists, nor its state."""
-        known = self.control.cached(name)
-        if known is None:
-            return await run_in_threadpool(self.control.started, name, caller.experiment)
-        if caller.experiment not in {None, known.uid}:
-            raise not_found(f"experiment {name!r}")
-        return known
+        if self.control.is_cached(name):
+            return self.control.started(name, caller.experiment)
+        return await run_in_threadpool(self.control.started, name, caller.experiment)
 
     # ------------------------------------------------------------------ experiments
 
@@ -180,7 +176,7 @@ class API:
             caller: The key of the request.
             experiment: The experiment's id or name.
         """
-        return self.control.experiment(self._uid(experiment, caller))
+        return self.control.experiment(experiment, caller.experiment)
 
     @operation("PUT", ONE, ADMIN, 404, 409)
     def replace_experiment(self, experiment: str, body: m.NewExperiment) -> m.ExperimentView:
@@ -230,7 +226,7 @@ class API:
             caller: The key of the request.
             experiment: The experiment's id or name.
         """
-        return m.Epochs(self.control.epochs(self._uid(experiment, caller)))
+        return m.Epochs(self.control.epochs(experiment, caller.experiment))
 
     @operation("GET", f"{ONE}/releases", READ, 404)
     def releases(self, caller: m.KeyView, experiment: str) -> m.Releases:
@@ -240,7 +236,7 @@ class API:
             caller: The key of the request.
             experiment: The experiment's id or name.
         """
-        return m.Releases(self.control.releases(self._uid(experiment, caller)))
+        return m.Releases(self.control.releases(experiment, caller.experiment))
 
     @operation("GET", f"{ONE}/plan", ("analyse", "report"), 404, 409)
     def plan(self, caller: m.KeyView, experiment: str) -> m.PlanView:
@@ -250,7 +246,7 @@ class API:
             caller: The key of the request.
             experiment: The experiment's id or name.
         """
-        return self.control.open_plan(self._uid(experiment, caller))
+        return self.control.open_plan(experiment, caller.experiment)
 
     @operation("POST", f"{ONE}/totals", ("report",), 404, 409)
     def totals(self, caller: m.KeyView, experiment: str, body: m.EpochTotals) -> None:
@@ -261,13 +257,9 @@ class API:
             experiment: The experiment's id or name.
             body: The totals.
         """
-        self.control.close_with(self._uid(experiment, caller), body.epoch, body.totals)
+        self.control.close_with(experiment, body.epoch, body.totals, caller.experiment)
         if self.journal is not None:
             self.journal.catch_up(self.control.database)
-
-    def _uid(self, experiment: str, caller: m.KeyView) -> str:
-        """Return the id of an experiment. To a key for another one it does not exist."""
-        return self.control.uid(experiment, caller.experiment)
 
     # ------------------------------------------------------------------ populations, keys, planning
 

@@ -215,6 +215,11 @@ class Database(ABC):
                 time.sleep(0.01 * (_RETRIES - left))
         raise AssertionError("unreachable")
 
+    def read(self, work: Callable[[Transaction], _Result]) -> _Result:
+        """Return what some work finds in what is committed. It never waits for a writer."""
+        with self.reading() as transaction:
+            return work(transaction)
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()

@@ -1,7 +1,7 @@
 """SQL that joins tables, counts or chooses."""
 
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any
 
 from sqlalchemy import delete, func, or_, select
 
@@ -18,22 +18,8 @@ _WITH_OPEN_EPOCH = (
 )
 
 
-class Digest(NamedTuple):
-    """The digest of one release, with what the journal says of its experiment.
-
-    Attributes:
-        experiment: The experiment's public id.
-        epoch: The epoch's number.
-        population: The population that pays for it.
-        promised: What the experiment may cost.
-        digest: The release's digest.
-    """
-
-    experiment: str
-    epoch: int
-    population: str
-    promised: Fraction
-    digest: str
+Digest = tuple[str, int, str, Fraction, str]
+"""Of a release: its experiment's public id, its epoch's number, its population, what is promised, and its digest."""
 
 
 def find_experiment(transaction: Transaction, name: str) -> Experiment | None:
@@ -77,7 +63,8 @@ def digests(transaction: Transaction) -> list[Digest]:
         .join(EXPERIMENT, EXPERIMENT.c.id == RELEASE.c.experiment)
         .order_by(RELEASE.c.experiment, RELEASE.c.epoch, RELEASE.c.part)
     )
-    return [Digest(*row) for row in transaction.fetch(query)]
+    found: list[Any] = transaction.fetch(query)
+    return found
 
 
 def read_setting(transaction: Transaction, name: str) -> str | None:

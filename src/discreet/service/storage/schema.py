@@ -9,7 +9,7 @@ rows, whatever its size, and would read all of it if it could look an epoch up.
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from types import NoneType
@@ -88,6 +88,25 @@ _TYPES: dict[Any, Any] = {
     dict: Pulls,
     list: Json,
 }
+
+
+TABLES: dict[Any, Table] = {}
+"""The table of each kind of row."""
+
+
+def table_of(row: type, name: str, *key: str, unique: Sequence[str] = (), comment: str | None = None) -> Table:
+    """Return the table of a kind of row.
+
+    Args:
+        row: The kind of row.
+        name: The table's name.
+        *key: The columns of its primary key.
+        unique: Further columns whose values are different in all rows.
+        comment: A comment about the table.
+    """
+    constraints = [PrimaryKeyConstraint(*key), *map(UniqueConstraint, unique)]
+    TABLES[row] = Table(name, metadata, *columns(row), *constraints, comment=comment)
+    return TABLES[row]
 
 
 def columns(row: type) -> list[Column[Any]]:
@@ -312,28 +331,15 @@ class Key:
     revoked_at: float | None = None
 
 
-_COMMENT = "values of the whole service"
-setting = Table("setting", metadata, *columns(Setting), PrimaryKeyConstraint("name"), comment=_COMMENT)
+setting = table_of(Setting, "setting", "name", comment="values of the whole service")
 
-population = Table("population", metadata, *columns(Population), PrimaryKeyConstraint("name"))
+population = table_of(Population, "population", "name")
 
-experiment = Table(
-    "experiment",
-    metadata,
-    *columns(Experiment),
-    PrimaryKeyConstraint("id"),
-    UniqueConstraint("uid"),
-    UniqueConstraint("name"),
-)
+experiment = table_of(Experiment, "experiment", "id", unique=("uid", "name"))
 
-epoch = Table("epoch", metadata, *columns(Epoch), PrimaryKeyConstraint("experiment", "number"))
-sa.Index(
-    "one_open_epoch",
-    epoch.c.experiment,
-    unique=True,
-    sqlite_where=sa.text("state = 'open'"),
-    postgresql_where=sa.text("state = 'open'"),
-)
+epoch = table_of(Epoch, "epoch", "experiment", "number")
+_OPEN = sa.text("state = 'open'")
+sa.Index("one_open_epoch", epoch.c.experiment, unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN)
 
 assignment = Table(
     "assignment",
@@ -375,19 +381,8 @@ counter = Table(
     PrimaryKeyConstraint("experiment", "epoch", "shard", "arm"),
 )
 
-release = Table("release", metadata, *columns(Released), PrimaryKeyConstraint("experiment", "epoch", "part"))
+release = table_of(Released, "release", "experiment", "epoch", "part")
 
-ledger = Table("ledger", metadata, *columns(Line), PrimaryKeyConstraint("population", "number"))
+ledger = table_of(Line, "ledger", "population", "number")
 
-api_key = Table("api_key", metadata, *columns(Key), PrimaryKeyConstraint("id"), UniqueConstraint("digest"))
-
-TABLES: dict[Any, Table] = {
-    Setting: setting,
-    Population: population,
-    Experiment: experiment,
-    Epoch: epoch,
-    Released: release,
-    Line: ledger,
-    Key: api_key,
-}
-"""The table of each kind of row."""
+api_key = table_of(Key, "api_key", "id", unique=("digest",))

@@ -32,7 +32,7 @@ def guarded(control: Control, secure: bool, show: Page, audience: Audience) -> C
         audience: Those who may open it; others get a page that says why not.
     """
 
-    def serve(request: Request, form: Form, problem: ServiceProblem | None) -> Response:
+    def _serve(request: Request, form: Form, problem: ServiceProblem | None) -> Response:
         visit = _visit(control, secure, request, form)
         try:
             if problem is not None:
@@ -43,9 +43,9 @@ def guarded(control: Control, secure: bool, show: Page, audience: Audience) -> C
 
     async def endpoint(request: Request) -> Response:
         try:
-            return await run_in_threadpool(serve, request, await _form(request), None)
+            return await run_in_threadpool(_serve, request, await _form(request), None)
         except ServiceProblem as problem:
-            return await run_in_threadpool(serve, request, Form(), problem)
+            return await run_in_threadpool(_serve, request, Form(), problem)
 
     return endpoint
 

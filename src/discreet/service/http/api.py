@@ -3,6 +3,7 @@
 import inspect
 import math
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -57,7 +58,10 @@ class API:
         ]
 
     def _endpoint(self, one: Operation) -> Endpoint:
-        work = getattr(self, one.name)
+        method = getattr(self, one.name)
+        work: Callable[..., Awaitable[Any]] = (
+            method if inspect.iscoroutinefunction(method) else partial(run_in_threadpool, method)
+        )
         decoder: Any = None if one.body is None else msgspec.json.Decoder(one.body)
 
         async def endpoint(request: Request) -> Response:
@@ -68,8 +72,7 @@ class API:
                 given["body"] = await read(request, decoder)
             if one.query is not None:
                 given["query"] = read_query(request, one.query)
-            taken = {name: given[name] for name in one.takes}
-            found = await (work(**taken) if inspect.iscoroutinefunction(work) else run_in_threadpool(work, **taken))
+            found = await work(**{name: given[name] for name in one.takes})
             if isinstance(found, Response):
                 return found
             return Response(status_code=204) if one.answer is None else answer(found, one.status)

@@ -20,7 +20,7 @@ from discreet.audit.examine import compare
 from discreet.audit.subjects import Pair
 from discreet.core.grid import Grid
 from discreet.service.experiments import assignments, views
-from discreet.service.http.messages import NewKey, NewPopulation
+from discreet.service.messages import NewKey, NewPopulation
 from discreet.service.storage import schema
 from tests._tools.service_tools import Clock, World, new_file
 

@@ -145,28 +145,3 @@ def check_writable(path: Path | None) -> None:
     folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise PermissionError(None, f"cannot be written: {folder} is not a folder that one can write to", str(path))
-
-
-def counted(count: int, what: str) -> str:
-    """Return a count with its noun.
-
-    Args:
-        count: The number.
-        what: The noun in the singular.
-
-    >>> counted(1, "run"), counted(2000, "run")
-    ('1 run', '2,000 runs')
-    """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time for a person.
-
-    >>> duration(0.25), duration(90), duration(5400)
-    ('0.25 s', '1.5 minutes', '1.5 hours')
-    """
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.2g} s"

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from rich.table import Table
 
 from discreet.cli import _options as opt
-from discreet.cli._console import Column, check_writable, console, counted, duration, hint, progress, show
+from discreet.cli._console import Column, check_writable, console, hint, progress, show
+from discreet.core.wording import duration, plural
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import choose_engine, expected_wait, first_epoch, simulate_all
@@ -95,7 +96,7 @@ class SimulationOptions:
             *tables: The results.
         """
         show(title, "bold")
-        show(f"{counted(self.runs, 'run')} {how}")
+        show(f"{plural(self.runs, 'run')} {how}")
         for table in tables:
             show("")
             console().print(table)

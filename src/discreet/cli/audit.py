@@ -14,9 +14,10 @@ from discreet.audit.examine import ERROR, SECONDS, STEPS
 from discreet.audit.subjects import names
 from discreet.cli import FAILED
 from discreet.cli import _options as opt
-from discreet.cli._console import complain, console, counted, duration, fitting_table, progress, show, show_json
+from discreet.cli._console import complain, console, fitting_table, progress, show, show_json
 from discreet.core.errors import ArgumentError
 from discreet.core.registry import TABLES
+from discreet.core.wording import duration, plural
 
 
 def _complete_algorithm() -> list[tuple[str, str]]:
@@ -65,7 +66,7 @@ def _audit(
         _import_module(module)
     given: dict[str, Any] = {"epsilon": epsilon, "seconds": seconds, "samples": samples, "error": error}
     options, chosen = opt.read_options(option), algorithms or names()
-    with progress(f"auditing {counted(len(chosen), 'algorithm')}", STEPS * len(chosen), quiet=json) as advance:
+    with progress(f"auditing {plural(len(chosen), 'algorithm')}", STEPS * len(chosen), quiet=json) as advance:
         found = run_audit(*chosen, **given, options=options, on_progress=advance)
     if json:
         show_json([one.to_dict() for one in found])

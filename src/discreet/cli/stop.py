@@ -7,10 +7,11 @@ import typer
 
 from discreet.cli import Interrupted
 from discreet.cli import _options as opt
-from discreet.cli._console import complain, counted, show, show_json
+from discreet.cli._console import complain, show, show_json
 from discreet.core.errors import ArgumentError
 from discreet.core.ledger import spent
 from discreet.core.registry import RULES, make_rule
+from discreet.core.wording import plural
 from discreet.drivers.stream import Stream
 from discreet.lab.columns import read_numbers
 from discreet.stopping import StoppingRule
@@ -91,7 +92,7 @@ def _feed(stream: Stream, source: str, column: str | None, header: bool | None) 
             told = f"{error}. This message quotes the data, and is not private.{_spent(stream)}"
             raise ArgumentError(told) from error
         except KeyboardInterrupt as error:
-            raise Interrupted(f"no mean after {counted(stream.samples, 'sample')}.{_spent(stream)}") from error
+            raise Interrupted(f"no mean after {plural(stream.samples, 'sample')}.{_spent(stream)}") from error
 
 
 def _report(stream: Stream, json: bool) -> None:
@@ -127,7 +128,7 @@ def _show_mean(stream: Stream) -> None:
     show(f"mean {result.estimate:.6g}", "bold")
     show(
         f"It is within {100 * rule.alpha:g}% of the true mean{clipped} with probability {1 - rule.beta:.12g}, if the "
-        f"samples are independent draws. {rule.key} needed {counted(result.samples, 'sample')}.",
+        f"samples are independent draws. {rule.key} needed {plural(result.samples, 'sample')}.",
         wrap=True,
     )
     if not result.privacy.promised:
@@ -144,7 +145,7 @@ def _shortfall(stream: Stream) -> str:
     when = f": it decides next at {samples + stream.ahead:,}" if stream.ahead > 1 else ""
     knobs = "--alpha, --beta or --epsilon" if stream.privacy.promised else "--alpha or --beta"
     return (
-        f"{counted(samples, 'sample')} read, {end}, and {rule.key} needs more{when}. "
+        f"{plural(samples, 'sample')} read, {end}, and {rule.key} needs more{when}. "
         f"A larger {knobs} needs fewer; a mean near 0 needs many.{_spent(stream)}"
     )
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from rich.table import Table
 
+from discreet._wording import duration, plural
 from discreet.cli import _options as opt
 from discreet.cli._console import Column, check_writable, console, hint, progress, show
-from discreet.core.wording import duration, plural
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import choose_engine, expected_wait, first_epoch, simulate_all

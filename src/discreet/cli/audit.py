@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from discreet._wording import duration, plural
 from discreet.audit import Audit
 from discreet.audit import audit as run_audit
 from discreet.audit.examine import ERROR, SECONDS, STEPS
@@ -17,7 +18,6 @@ from discreet.cli import _options as opt
 from discreet.cli._console import complain, console, fitting_table, progress, show, show_json
 from discreet.core.errors import ArgumentError
 from discreet.core.registry import TABLES
-from discreet.core.wording import duration, plural
 
 
 def _complete_algorithm() -> list[tuple[str, str]]:

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet._wording import duration
 from discreet.cli import Interrupted
 from discreet.cli import _options as opt
 from discreet.cli._console import check_writable, show, show_json, stages
-from discreet.core.wording import duration
 from discreet.lab.engines import make_engine
 from discreet.lab.setting import HORIZON, SEED
 from discreet.lab.store import Store

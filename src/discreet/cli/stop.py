@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet._wording import plural
 from discreet.cli import Interrupted
 from discreet.cli import _options as opt
 from discreet.cli._console import complain, show, show_json
 from discreet.core.errors import ArgumentError
 from discreet.core.ledger import spent
 from discreet.core.registry import RULES, make_rule
-from discreet.core.wording import plural
 from discreet.drivers.stream import Stream
 from discreet.lab.columns import read_numbers
 from discreet.stopping import StoppingRule

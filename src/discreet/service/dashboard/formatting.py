@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from discreet.core.wording import duration
+from discreet._wording import duration
 
 
 def whole(number: float) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.core.wording import duration, plural
+from discreet._wording import duration, plural
 from discreet.service.dashboard.formatting import apart, figure, listed, whole
 from discreet.service.messages import EpochView, ExperimentView, ReleaseView
 

@@ -1,8 +1,8 @@
 """The length of an experiment before it is run, by the algorithm's own formulas."""
 
+from discreet._wording import duration
 from discreet.bandits import DPSharpElimination, DPSuccessiveElimination
 from discreet.core.registry import POLICIES
-from discreet.core.wording import duration
 from discreet.service.errors import invalid
 from discreet.service.experiments.descriptions import Description, can_run, describe
 from discreet.service.experiments.epsilon import as_text

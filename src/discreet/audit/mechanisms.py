@@ -29,13 +29,13 @@ def one_by_one(query: Callable[[float, int], Query]) -> Answer:
         query: Makes the query, from what a reward pays and the number of rewards.
     """
 
-    def answer(epsilon: float, items: list[int]) -> Facts:
+    def _answer(epsilon: float, items: list[int]) -> Facts:
         made, asked = _curator(epsilon, ["A"]), query(epsilon, len(items))
         plans = [Plan(epoch, {"A": 1}, asked) for epoch in range(1, len(items) + 1)]
         released = [made.release(plan, {"A": item})[0] for plan, item in zip(plans, items, strict=True)]
         return {f"release {number}": release.steps for number, release in enumerate(released, 1)}
 
-    return answer
+    return _answer
 
 
 laplace = one_by_one(lambda epsilon, _: TotalsQuery((epsilon,)))

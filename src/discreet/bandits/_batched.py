@@ -26,6 +26,9 @@ class BatchedPolicy(Policy):
 
     Private because each reward enters the total of one batch, and what is pulled next follows from what was released.
     A batch that the horizon cuts short releases nothing.
+
+    Attributes:
+        forgets: True if an estimate is made of the last batch alone.
     """
 
     reason = (
@@ -33,7 +36,6 @@ class BatchedPolicy(Policy):
         "follows from what they released"
     )
     forgets: ClassVar[bool] = False
-    """True if an estimate is made of the last batch alone."""
 
     epsilon: Positive
     ratio: Real = 2.0

@@ -24,11 +24,13 @@ class Elimination(Policy):
     """Pulls all viable arms equally, drops those that fall behind, and then pulls the last one.
 
     A subclass writes `rounds`, `_decide` and its formulas. An epoch that the horizon cuts short releases nothing.
+
+    Attributes:
+        max_pulls: Where a search without a horizon gives up, rather than begin an epoch that goes beyond.
     """
 
     beta: Probability | None = None
     max_pulls: Count | None = field(init=False, default=None, repr=False)
-    """Where a search without a horizon gives up, rather than begin an epoch that goes beyond."""
     _viable: list[int] = field(init=False, repr=False, default_factory=list)
     _leader: int | None = field(init=False, repr=False, default=None)
 

@@ -28,6 +28,10 @@ class Policy(Algorithm):
         horizon: The number of pulls in all; None if it is not known.
         low: The least reward.
         high: The largest reward.
+
+    Attributes:
+        time: The number of pulls in epochs that have closed.
+        pulls: The number of pulls of each arm, by its index.
     """
 
     family = "policy"
@@ -37,9 +41,7 @@ class Policy(Algorithm):
     low: Real = 0.0
     high: Real = 1.0
     time: int = field(init=False, repr=False, default=0)
-    """The number of pulls in epochs that have closed."""
     pulls: list[int] = field(init=False, repr=False, default_factory=list)
-    """The number of pulls of each arm, by its index."""
 
     def _start(self) -> None:
         self.low, self.high = self.grid.low, self.grid.high

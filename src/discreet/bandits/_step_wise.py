@@ -17,10 +17,12 @@ class StepWisePolicy(Policy):
     """Pulls each arm once, then at each time step the arm that `choose` returns, by the released mean of each arm.
 
     A subclass writes `choose`. As it is here, every reward is released as it is: that is not private.
+
+    Attributes:
+        tries_each_first: True if each arm is pulled once before `choose` is asked.
     """
 
     tries_each_first: ClassVar[bool] = True
-    """True if each arm is pulled once before `choose` is asked."""
 
     _totals: list[int] = field(init=False, repr=False, default_factory=list)
 

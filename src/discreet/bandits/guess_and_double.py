@@ -39,6 +39,10 @@ class GuessAndDouble(Policy):
     >>> policy = GuessAndDouble(DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=8000))
     >>> policy.guess, policy.plan().pulls
     (8000, {'A': 1507, 'B': 1507})
+
+    Attributes:
+        guess: The present phase's horizon.
+        phase: The number of phases that have ended.
     """
 
     key = "guess-and-double"
@@ -51,9 +55,7 @@ class GuessAndDouble(Policy):
     policy: Policy = field(kw_only=False)
     first_guess: Count | None = None
     guess: int = field(init=False, repr=False, default=0)
-    """The present phase's horizon."""
     phase: int = field(init=False, repr=False, default=0)
-    """The number of phases that have ended."""
     _before: list[int] = field(init=False, repr=False, default_factory=list)  # pulls of earlier phases, by arm index
     _previous_best: Arm = field(init=False, repr=False, default=None)
     _inner: Policy = field(init=False, repr=False)

@@ -29,31 +29,33 @@ class Algorithm(ABC):
     A subclass is a dataclass. Its options are constructor arguments whose types carry their check; what it learns is
     in fields with `init=False`, which are JSON values (with `compare=False`: caches of what follows from the others).
     It writes `_plan` and `_learn`, and `_start` if it has to.
+
+    Attributes:
+        key: The name in the registry, in files and on the command line.
+        family: "policy" or "rule".
+        reason: Why it is private, in one sentence; None for what is not private.
+        unit: Whom its promise protects.
+        keeps_secrets: True if the curator keeps exact sums or threshold noise for it between epochs. A service runs
+            only algorithms for which it keeps none.
+        statistic: What is added up of an epoch's rewards.
+        reads_samples: True if it reads samples one by one, without privacy. Its ledger has nothing to account for, so
+            its file holds a snapshot instead.
+        kernel: The module of `discreet.lab.kernels` that simulates it quickly.
+        experimental: Why it is not to be relied on yet; None for what is.
+        epoch: The number of epochs that have closed.
     """
 
     key: ClassVar[str]
-    """The name in the registry, in files and on the command line."""
     family: ClassVar[str]
-    """"policy" or "rule"."""
     reason: ClassVar[str | None] = None
-    """Why it is private, in one sentence; None for what is not private."""
     unit: ClassVar[Unit] = Unit.REWARD
-    """Whom its promise protects."""
     keeps_secrets: ClassVar[bool] = False
-    """True if the curator keeps exact sums or threshold noise for it between epochs. A service runs only algorithms
-    for which it keeps none."""
     statistic: ClassVar[Statistic] = Statistic.TOTAL
-    """What is added up of an epoch's rewards."""
     reads_samples: ClassVar[bool] = False
-    """True if it reads samples one by one, without privacy. Its ledger has nothing to account for, so its file holds a
-    snapshot instead."""
     kernel: ClassVar[str | None] = None
-    """The module of `discreet.lab.kernels` that simulates it quickly."""
     experimental: ClassVar[str | None] = None
-    """Why it is not to be relied on yet; None for what is."""
 
     epoch: int = field(init=False, repr=False, default=0)
-    """The number of epochs that have closed."""
     _planned: tuple[Plan | None] | None = field(init=False, repr=False, compare=False, default=None)
     _ledger: Ledger = field(init=False, repr=False, compare=False)
 

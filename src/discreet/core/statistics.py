@@ -14,12 +14,15 @@ Steps = NDArray[Any]
 
 
 class Statistic(StrEnum):
-    """A statistic of an epoch's rewards. A new statistic is a new member; members never change their meaning."""
+    """A statistic of an epoch's rewards. A new statistic is a new member; members never change their meaning.
+
+    Attributes:
+        TOTAL: The sum of the rewards.
+        PAIRS: The squared differences of disjoint pairs of rewards, divided by the range and rounded up; and the sum.
+    """
 
     TOTAL = "total"
-    """The sum of the rewards."""
     PAIRS = "pairs"
-    """The squared differences of disjoint pairs of rewards, divided by the range and rounded up; and the sum."""
 
     @property
     def parts(self) -> tuple[str, ...]:

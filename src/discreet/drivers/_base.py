@@ -40,12 +40,14 @@ class Driver(Secret):
 
     Raises:
         ArgumentError: The algorithm has learned before, or is none.
+
+    Attributes:
+        kind: The driver's name in files.
+        family: The family of algorithms that it drives; None for all.
     """
 
     kind: ClassVar[str]
-    """The driver's name in files."""
     family: ClassVar[str | None] = None
-    """The family of algorithms that it drives; None for all."""
 
     def __init__(self, algorithm: Any, noise: Noise | None = None) -> None:
         super().__init__()

@@ -68,15 +68,18 @@ def _tags(key: str, block: int) -> list[str]:
 
 
 class Told(StrEnum):
-    """The outcome of telling a reward."""
+    """The outcome of telling a reward.
+
+    Attributes:
+        DUPLICATE: Told or expired before. The first reward stands.
+        LATE: Its epoch has closed with the reward that came first, or with the default.
+        UNUSED: This pull decides nothing, so its reward is not kept.
+    """
 
     COUNTED = "counted"
     DUPLICATE = "duplicate"
-    """Told or expired before. The first reward stands."""
     LATE = "late"
-    """Its epoch has closed with the reward that came first, or with the default."""
     UNUSED = "unused"
-    """This pull decides nothing, so its reward is not kept."""
 
 
 class Dealer:

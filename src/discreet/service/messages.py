@@ -47,6 +47,13 @@ class NewExperiment(Request):
     everything that one person ever reports: a person counts once in each epoch (`contribution` "each-epoch", for
     policies whose epsilon halves from epoch to epoch) or once in the whole experiment ("once"). "event" protects one
     reward. `epsilon` is charged to the `population`'s budget when the experiment starts.
+
+    Attributes:
+        options: More options of the policy or rule, such as `beta`, `horizon` or `alpha`.
+        default_reward: The value of a reward that never comes: `low` if nothing is said.
+        window: Seconds from an assignment until its reward must be in.
+        source: "assignments" if the service assigns; "totals" if an event log is aggregated elsewhere and its totals
+            sent.
     """
 
     name: Slug
@@ -55,18 +62,14 @@ class NewExperiment(Request):
     policy: str | None = None
     rule: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
-    """More options of the policy or rule, such as `beta`, `horizon` or `alpha`."""
     low: float = 0.0
     high: float = 1.0
     default_reward: float | None = None
-    """The value of a reward that never comes: `low` if nothing is said."""
     window: Annotated[float, Meta(gt=0, le=MOST_WINDOW)] = 3600.0
-    """Seconds from an assignment until its reward must be in."""
     privacy_unit: PrivacyUnit = "person"
     contribution: Contribution | None = None
     population: Slug = "everybody"
     source: Source = "assignments"
-    """"assignments" if the service assigns; "totals" if an event log is aggregated elsewhere and its totals sent."""
     description: Annotated[str, Meta(max_length=MOST_DESCRIPTION)] = ""
 
 
@@ -83,19 +86,27 @@ class PrivacyLabel(Struct):
 
 
 class ArmView(Struct):
-    """An arm by what was released about it. `mean` and `radius` are of its last release."""
+    """An arm by what was released about it. `mean` and `radius` are of its last release.
+
+    Attributes:
+        assigned: In closed epochs: public, since it was planned.
+    """
 
     name: str | None
     viable: bool
     assigned: int
-    """In closed epochs: public, since it was planned."""
     mean: float | None
     radius: float | None
     eliminated_in: int | None
 
 
 class ReleaseView(Struct):
-    """One noisy total, as it was released."""
+    """One noisy total, as it was released.
+
+    Attributes:
+        scale: The scale of the discrete Laplace noise in `value`.
+        radius: The mean lies within this of the noisy mean, for sampling and noise together, with probability 95 %.
+    """
 
     epoch: int
     arm: str | None
@@ -103,15 +114,18 @@ class ReleaseView(Struct):
     mean: float
     value: float
     scale: float
-    """The scale of the discrete Laplace noise in `value`."""
     radius: float
-    """The mean lies within this of the noisy mean, for sampling and noise together, with probability 95 %."""
     epsilon: Decimal
     kind: str
 
 
 class EpochView(Struct):
-    """One epoch: all of it follows from what was released before, and from who came when."""
+    """One epoch: all of it follows from what was released before, and from who came when.
+
+    Attributes:
+        epsilon: The cost to a unit of privacy that is in it.
+        threshold: The distance from the best noisy mean at which an arm is dropped, where the policy has such a number.
+    """
 
     number: int
     state: EpochState
@@ -120,19 +134,23 @@ class EpochView(Struct):
     quota: int
     dealt: int
     epsilon: Decimal
-    """The cost to a unit of privacy that is in it."""
     opened_at: float
     full_at: float | None
     due_at: float | None
     closed_at: float | None
     threshold: float | None
-    """The distance from the best noisy mean at which an arm is dropped, where the policy has such a number."""
     releases: list[ReleaseView]
     eliminated: list[str]
 
 
 class ExperimentView(Struct):
-    """An experiment as anybody with the scope `analyse` sees it."""
+    """An experiment as anybody with the scope `analyse` sees it.
+
+    Attributes:
+        spent: Of epsilon, by releases so far.
+        settled: True if nothing is left to find out.
+        estimate: Of a rule that has halted: the mean, with its promise in `answer`.
+    """
 
     id: str
     name: str
@@ -149,14 +167,11 @@ class ExperimentView(Struct):
     source: Source
     privacy: PrivacyLabel
     spent: Decimal
-    """Of epsilon, by releases so far."""
     arms: list[ArmView]
     epoch: EpochView | None
     best: str | None
     settled: bool
-    """True if nothing is left to find out."""
     estimate: float | None
-    """Of a rule that has halted: the mean, with its promise in `answer`."""
     answer: str | None
     created_at: float
     started_at: float | None
@@ -304,12 +319,15 @@ class Populations(Struct):
 
 
 class Ledger(Struct):
-    """A ledger, oldest line first."""
+    """A ledger, oldest line first.
+
+    Attributes:
+        intact: True if the chain of digests holds.
+    """
 
     population: PopulationView
     entries: list[LedgerEntry]
     intact: bool
-    """True if the chain of digests holds."""
 
 
 class NewKey(Request):
@@ -348,12 +366,15 @@ class Keys(Struct):
 
 
 class PlannerRequest(Request):
-    """A request for a plan: the number of arms, epsilon, and the gap to find with probability 1 - beta."""
+    """A request for a plan: the number of arms, epsilon, and the gap to find with probability 1 - beta.
+
+    Attributes:
+        gap: The gap as a share of the rewards' range.
+    """
 
     arms: Annotated[int, Meta(ge=2, le=MOST_ARMS)]
     epsilon: Decimal
     gap: Annotated[float, Meta(gt=0, le=1)]
-    """The gap as a share of the rewards' range."""
     beta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
     policy: str | None = None
     per_hour: Annotated[float, Meta(gt=0)] | None = None
@@ -362,17 +383,20 @@ class PlannerRequest(Request):
 
 
 class PlannedEpoch(Struct):
-    """One epoch of a plan, in the worst case that no arm goes earlier."""
+    """One epoch of a plan, in the worst case that no arm goes earlier.
+
+    Attributes:
+        gap: The gap from which on an arm is dropped after this epoch.
+        total: Assignments of all arms up to here.
+        ends_after: Seconds from the start, at the given rate of assignments and window.
+    """
 
     number: int
     gap: float
-    """The gap from which on an arm is dropped after this epoch."""
     each: int
     total: int
-    """Assignments of all arms up to here."""
     epsilon: Decimal
     ends_after: float | None
-    """Seconds from the start, at the given rate of assignments and window."""
 
 
 class ExperimentPlan(Struct):
@@ -386,13 +410,16 @@ class ExperimentPlan(Struct):
 
 
 class AlgorithmView(Struct):
-    """A policy or rule that the service can run."""
+    """A policy or rule that the service can run.
+
+    Attributes:
+        options: Each option's default; null for what must be given or may be left out.
+    """
 
     name: str
     kind: Literal["policy", "rule"]
     about: str
     options: dict[str, Any]
-    """Each option's default; null for what must be given or may be left out."""
     required: list[str]
     units: list[PrivacyUnit]
 

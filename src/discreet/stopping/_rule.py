@@ -29,6 +29,11 @@ class StoppingRule(Algorithm):
         low: The least sample.
         high: The largest sample.
         max_samples: It ends without an estimate after this many, for streams such as one of mean 0.
+
+    Attributes:
+        samples: The number of samples that were decided about.
+        halted: True when the rule has reached its promise.
+        estimate: The estimated mean; None before it has halted.
     """
 
     family = "rule"
@@ -40,11 +45,8 @@ class StoppingRule(Algorithm):
     high: Real | None = None
     max_samples: Count | None = None
     samples: int = field(init=False, repr=False, default=0)
-    """The number of samples that were decided about."""
     halted: bool = field(init=False, repr=False, default=False)
-    """True when the rule has reached its promise."""
     estimate: float | None = field(init=False, repr=False, default=None)
-    """The estimated mean; None before it has halted."""
 
     def _start(self) -> None:
         _ = self.grid  # checks the range

@@ -32,7 +32,7 @@ _RARE = 0.3  # a block is tried when its noise sinks too low with at most this c
 
 
 class Tables(NamedTuple):
-    """What is computed of the distribution in advance.
+    """Tables of the distribution, computed in advance.
 
     Attributes:
         logs: ln T_q(y), the table of `log_table`.

@@ -13,7 +13,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from discreet import _version, _wording
+from discreet import _version
+from discreet._wording import duration, plural
 from discreet.service.dashboard import formatting
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
@@ -49,14 +50,7 @@ DONE = {
 
 WORDS = (
     *(formatting.whole, formatting.figure, formatting.fixed, formatting.within, formatting.factor, formatting.short),
-    *(
-        _wording.duration,
-        formatting.since,
-        formatting.exact,
-        formatting.machine,
-        formatting.listed,
-        formatting.sentence,
-    ),
+    *(formatting.since, formatting.exact, formatting.machine, formatting.listed, formatting.sentence, duration),
 )
 
 
@@ -214,7 +208,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {word.__name__: word for word in WORDS}
-    environment.globals.update(asset=_asset, plural=_wording.plural, version=_version.__version__)
+    environment.globals.update(asset=_asset, plural=plural, version=_version.__version__)
     return environment
 
 

@@ -61,7 +61,7 @@ def test_the_kernel_knows_the_caution(caution):
     given = {"instance": "C4", "arms": 12, "horizon": 10**5, "epsilon": 0.5, "caution": caution}
     on = instance("C4", 12)
     by_kernel = simulate("dp-chernoff-imed", runs=300, seed=3, **given)
-    by_object = pulls_by_object("dp-chernoff-imed", on, 10**5, 300, epsilon=0.5, caution=caution) @ on.gaps
+    by_object = pulls_by_object("dp-chernoff-imed", on, 10**5, 150, epsilon=0.5, caution=caution) @ on.gaps
     assert by_kernel.method == "kernel"
     assert stats.ks_2samp(by_kernel.final, by_object).pvalue > 1e-4
     other = simulate("dp-chernoff-imed", runs=300, seed=3, **{**given, "caution": 2.0 - caution})

@@ -5,19 +5,19 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy import stats
 
 import discreet
 from discreet.lab.kernels import hybrid_ucb, randomness, tree_minimum
+from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.randomness import fresh_state
-from tests._tools.kernel_tools import LEVEL, PRIVATE, Driven, Handed, check_counts, plant, smallest_p
+from tests._tools.kernel_tools import LEVEL, PRIVATE, Driven, Handed, check_counts, planted, rebound, smallest_p
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 20.0, 500.0])
 @pytest.mark.parametrize("name", ["C1, K = 2", "C2, K = 5", "C4, K = 20", "equal arms", "sure arms"])
 def test_the_reference_kernel_is_the_policy_object(name, epsilon):
-    means, horizon, noise = PRIVATE[name], 3000, Handed()
+    means, horizon, noise = PRIVATE[name], 1500, Handed()
     counts = hybrid_ucb.reference(means, horizon, fresh_state(8), np.arange(1, horizon + 1), epsilon)
     policy = discreet.DPHybridUCB(range(len(means)), epsilon=epsilon, horizon=horizon)
     driven, state, width = Driven(policy, noise), fresh_state(8), policy.grid.width
@@ -49,7 +49,7 @@ def test_skip_ahead_has_the_law_of_the_reference(means, epsilon):
     assert smallest_p(slow, hybrid_pulls(hybrid_ucb.skip_ahead, means, 5000, 500, 2, epsilon)) > LEVEL
 
 
-@njit
+@compiled
 def until_overtaken(state, tables, pulls, total, chance, rival, step, epsilon, end):
     """The pulls at which an arm's index falls to a level, or `end`: visit by visit, or without tables step by step."""
     path, noises = np.zeros(64), np.zeros(2)
@@ -112,6 +112,7 @@ def slow_runs():
     return hybrid_pulls(hybrid_ucb.reference, *runs, 1, 20.0), falls(None, *fall, 1)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -120,12 +121,12 @@ def slow_runs():
         {"laplace": lambda state, scale: randomness.laplace(state, 1.3 * scale)},
     ],
 )
-def test_planted_errors_in_skip_ahead_are_noticed(monkeypatch, wrong):
+def test_planted_errors_in_skip_ahead_are_noticed(wrong):
     runs, fall, slow = *PLANTED, slow_runs()
-    plant(monkeypatch, hybrid_ucb, **wrong)
+    kernel = planted(hybrid_ucb, **wrong)
     fast = (
-        hybrid_pulls(lambda *job: hybrid_ucb._skip_ahead(*job, *TABLES), *runs, 2, 20.0),
-        falls(TABLES, *fall, 2, njit(until_overtaken.py_func)),
+        hybrid_pulls(lambda *job: kernel._skip_ahead(*job, *TABLES), *runs, 2, 20.0),
+        falls(TABLES, *fall, 2, rebound(until_overtaken, hybrid_ucb=kernel)),
     )
     found = smallest_p(slow[0], fast[0]), stats.ks_2samp(slow[1], fast[1], method="asymp").pvalue
     assert min(found) < LEVEL, found

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
 import discreet
 from discreet.lab import instance
 from discreet.lab.kernels import imed, kl_race, kl_ucb, randomness
+from discreet.lab.kernels.compiled import compiled
 from tests._tools.kernel_tools import (
     HARD,
     LEVEL,
@@ -14,7 +14,7 @@ from tests._tools.kernel_tools import (
     check_object,
     marks,
     outcomes,
-    plant,
+    planted,
     smallest_p,
     tables,
 )
@@ -23,7 +23,7 @@ PAPER = {f"{name}, K = {arms}": instance(name, arms).means for name in ("C1", "C
 INSTANCES = PAPER | {name: np.array(means) for name, means in HARD.items()}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("name", ["C1, K = 2", "C2, K = 5", "C4, K = 20", *HARD])
 def test_the_reference_kernels_are_the_policy_objects(name, seed):
     arms, means = range(len(INSTANCES[name])), INSTANCES[name]
@@ -32,7 +32,7 @@ def test_the_reference_kernels_are_the_policy_objects(name, seed):
     check_object(discreet.IMED(arms, horizon=1500), imed.reference, means, seed)
 
 
-@njit
+@compiled
 def kl_ucb_on_a_table(table, horizon, checkpoints, c):
     """KL-UCB step by step on rewards that are fixed by arm and pull."""
     arms, place = table.shape[0], 0
@@ -48,7 +48,7 @@ def kl_ucb_on_a_table(table, horizon, checkpoints, c):
     return counts
 
 
-@njit
+@compiled
 def imed_on_a_table(table, horizon, checkpoints):
     """The same for IMED."""
     arms, place = table.shape[0], 0
@@ -109,20 +109,19 @@ def roomy(totals, pulls, arm, end):
 @pytest.mark.parametrize(
     ("module", "wrong"),
     [
-        (kl_ucb, {"spare_zeros": generous}),
-        (imed, {"spare_zeros": generous}),
-        (kl_ucb, {"highest_rival": short_sighted}),
+        pytest.param(kl_ucb, {"spare_zeros": generous}, marks=pytest.mark.study),
+        pytest.param(imed, {"spare_zeros": generous}, marks=pytest.mark.study),
+        pytest.param(kl_ucb, {"highest_rival": short_sighted}, marks=pytest.mark.study),
         (imed, {"rivals": roomy}),
     ],
 )
-def test_planted_errors_in_skip_ahead_are_noticed(monkeypatch, module, wrong):
+def test_planted_errors_in_skip_ahead_are_noticed(module, wrong):
     horizon, means = 30_000, instance("C1", 5).means
     points, constants = marks(horizon), (0.0,) if module is kl_ucb else ()
     on_a_table = kl_ucb_on_a_table if module is kl_ucb else imed_on_a_table
     expected = [on_a_table(table, horizon, points, *constants) for table in tables(means, horizon, 5)]
-    plant(monkeypatch, kl_race, **wrong)
-    plant(monkeypatch, module, **wrong)
-    found = [module.replay(means, horizon, table, points, *constants) for table in tables(means, horizon, 5)]
+    replay = planted(module, kl_race, **wrong).replay
+    found = [replay(means, horizon, table, points, *constants) for table in tables(means, horizon, 5)]
     assert any((one != other).any() for one, other in zip(found, expected, strict=True))
 
 
@@ -132,7 +131,12 @@ KERNELS = {"kl-ucb": (kl_ucb, (0.0,)), "kl-ucb, c = 3": (kl_ucb, (3.0,)), "imed"
 @pytest.mark.parametrize("name", ["kl-ucb", "imed"])
 @pytest.mark.parametrize(
     ("means", "horizon"),
-    [([0.8, 0.5, 0.3], 3000), ([0.75, 0.7], 2000), ([0.6, 0.6, 0.2, 0.1, 0.1], 2000), ([0.02, 0.01, 0.0], 2000)],
+    [
+        ([0.8, 0.5, 0.3], 3000),
+        pytest.param([0.75, 0.7], 2000, marks=pytest.mark.study),
+        pytest.param([0.6, 0.6, 0.2, 0.1, 0.1], 2000, marks=pytest.mark.study),
+        pytest.param([0.02, 0.01, 0.0], 2000, marks=pytest.mark.study),
+    ],
 )
 def test_skip_ahead_on_fresh_randomness_has_the_law_of_the_reference(name, means, horizon):
     module, constants = KERNELS[name]

@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy import stats
 
 import discreet
 from discreet.lab import instance
 from discreet.lab.kernels import randomness, ucb
-from tests._tools.kernel_tools import LEVEL, check_counts, check_object, marks, tables
+from discreet.lab.kernels.compiled import compiled
+from tests._tools.kernel_tools import LEVEL, check_counts, check_object, marks, planted, tables
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -20,7 +20,7 @@ def test_the_reference_kernel_is_the_policy_object(name, arms, seed):
     check_object(discreet.UCB(range(arms), horizon=3000), ucb.reference, instance(name, arms).means, seed)
 
 
-@njit
+@compiled
 def reference_on_a_table(table, horizon, checkpoints):
     """UCB step by step on rewards that are fixed by arm and pull."""
     arms = table.shape[0]
@@ -49,7 +49,7 @@ def test_the_skip_ahead_kernel_replays_the_reference_pull_by_pull(boldness, name
     points = marks(horizon)
     for arms in (2, 5, 20):
         means = instance(name, arms).means
-        for table in tables(means, horizon, 3):
+        for table in tables(means, horizon, 1):
             fast = ucb.replay(means, horizon, table, points, boldness)
             assert (fast == reference_on_a_table(table, horizon, points)).all()
 
@@ -71,10 +71,9 @@ def test_skip_ahead_on_fresh_randomness_has_the_law_of_the_reference():
     assert stats.ks_2samp(slow_regrets(), regrets(ucb.skip_ahead, 1500)).pvalue > LEVEL
 
 
-def test_a_planted_error_in_skip_ahead_is_noticed(monkeypatch):
+def test_a_planted_error_in_skip_ahead_is_noticed():
     """Every block is taken for certain, whatever its zeros."""
-    monkeypatch.setattr(ucb, "certain", njit(lambda total, pulls, zeros, size, means, roots, arm, time: True))
-    wrong = njit(ucb._skip_ahead.py_func)
+    wrong = planted(ucb, certain=lambda total, pulls, zeros, size, means, roots, arm, time: True)._skip_ahead
     hasty = regrets(lambda *arguments: wrong(*arguments, ucb._FRESH, 100.0), 1500)
     assert stats.ks_2samp(slow_regrets(), hasty).pvalue < LEVEL
 

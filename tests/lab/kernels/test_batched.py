@@ -28,8 +28,11 @@ def pulls_by_kernel(name, on, horizon, runs, **options):
     return np.array([program(horizon, fresh_state([run, 3]), np.array([horizon]))[-1] for run in range(runs)])
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 3.0])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "epsilon"),
+    [*((name, 0.3) for name in NAMES), ("dp-imed", 3.0)]
+    + [pytest.param(name, 3.0, marks=pytest.mark.study) for name in NAMES if name != "dp-imed"],
+)
 def test_the_kernel_has_the_law_of_the_objects(name, epsilon):
     horizon = 3000
     objects = pulls_by_object(name, ON, horizon, 250, epsilon=epsilon)

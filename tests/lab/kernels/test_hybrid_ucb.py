@@ -40,7 +40,12 @@ def hybrid_pulls(kernel, means, horizon, runs, tag, *constants):
     return np.array(found).reshape(runs, -1)
 
 
-LAWS = [([0.8, 0.5, 0.3], 1.0), ([0.8, 0.5, 0.3], 20.0), ([0.6, 0.6, 0.2], 100.0), ([1.0, 1.0], 20.0)]
+LAWS = [
+    ([0.8, 0.5, 0.3], 20.0),
+    ([1.0, 1.0], 20.0),
+    pytest.param([0.8, 0.5, 0.3], 1.0, marks=pytest.mark.study),
+    pytest.param([0.6, 0.6, 0.2], 100.0, marks=pytest.mark.study),
+]
 
 
 @pytest.mark.parametrize(("means", "epsilon"), LAWS)

@@ -113,14 +113,9 @@ def slow_thompson_sampling():
     return outcomes(ts.reference, *THOMPSON, 1)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"beta_above": at_the_bar},
-        pytest.param({}, marks=pytest.mark.study),
-        pytest.param({"draw_beyond": always_kept}, marks=pytest.mark.study),
-        pytest.param({"beyond": half_as_likely}, marks=pytest.mark.study),
-    ],
+    "wrong", [{}, {"draw_beyond": always_kept}, {"beyond": half_as_likely}, {"beta_above": at_the_bar}]
 )
 def test_planted_errors_are_noticed(wrong):
     fast = outcomes(planted(ts, **wrong).skip_ahead, *THOMPSON, 2)

@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 import psutil
+from tests._tools.step_by_step import play_dp_ucb, play_kl, play_thompson_sampling, play_ucb
 
 import discreet
 from benchmarks.peers import PEERS, PUBLIC
@@ -21,7 +22,7 @@ from benchmarks.rows import Row, show
 from benchmarks.service import service
 from discreet.core.noise import private_noise
 from discreet.lab import Bernoulli, Discrete, Setting, instance, play
-from discreet.lab.kernels import dp_ucb, imed, kl_ucb, thompson_sampling, ucb
+from discreet.lab.kernels import dp_ucb, kl_race, thompson_sampling, tree_minimum, ucb
 from discreet.lab.kernels.randomness import fresh_state
 from discreet.lab.simulate import run_setting
 
@@ -135,6 +136,7 @@ def step_by_step():
 
 
 HORIZON, SHORT = 50_000_000, 1_000_000
+FRESH = ucb.FRESH, ucb.BOLDNESS
 
 
 def kernel_rate(kernel, arms, steps, *constants):
@@ -148,23 +150,23 @@ def kernels():
     """The compiled kernels, each against its own reference kernel in the same run."""
     rows = []
     for arms, goal in ((5, 3e9), (20, 4e8)):
-        slow = kernel_rate(ucb.reference, arms, SHORT)
-        rate = kernel_rate(ucb.skip_ahead, arms, HORIZON)
+        slow = kernel_rate(play_ucb, arms, SHORT)
+        rate = kernel_rate(ucb.skip_ahead, arms, HORIZON, *FRESH)
         what, text = f"UCB skip-ahead, C2, K = {arms}", f">= {goal:.0e}"
         rows.append(Row(what, rate, "pulls/s", text, rate >= goal, "reference", slow / rate))
-        constants = dp_ucb.parameters_of(discreet.DPUCB(range(arms), epsilon=0.25, horizon=HORIZON))
-        slow = kernel_rate(dp_ucb.reference, arms, SHORT, *constants)
-        rate = kernel_rate(dp_ucb.skip_ahead, arms, HORIZON, *constants)
+        constants = dp_ucb.counters_of(discreet.DPUCB(range(arms), epsilon=0.25, horizon=HORIZON))
+        slow = kernel_rate(play_dp_ucb, arms, SHORT, *constants)
+        rate = kernel_rate(dp_ucb.skip_ahead, arms, HORIZON, *constants, tree_minimum.tables())
         met = arms > 5 or (rate >= 8e8 and rate >= 30 * slow)
         text = ">= 8e8, 30 x reference" if arms == 5 else "-"
         rows.append(Row(f"DP-UCB skip-ahead, C2, K = {arms}", rate, "pulls/s", text, met, "reference", slow / rate))
-    for name, module, constants in (
-        ("KL-UCB", kl_ucb, (0.0,)),
-        ("IMED", imed, ()),
-        ("Thompson sampling", thompson_sampling, ()),
+    for name, reference, kernel, constants, fresh in (
+        ("KL-UCB", play_kl, kl_race.skip_ahead, (0.0,), FRESH),
+        ("IMED", play_kl, kl_race.skip_ahead, (-1.0,), FRESH),
+        ("Thompson sampling", play_thompson_sampling, thompson_sampling.skip_ahead, (), ()),
     ):
-        slow = kernel_rate(module.reference, 5, SHORT, *constants)
-        rate = kernel_rate(module.skip_ahead, 5, HORIZON, *constants)
+        slow = kernel_rate(reference, 5, SHORT, *constants)
+        rate = kernel_rate(kernel, 5, HORIZON, *constants, *fresh)
         what, met = f"{name} skip-ahead, C2, K = 5", rate >= 2.5e8
         rows.append(Row(what, rate, "pulls/s", ">= 2.5e8", met, "reference", slow / rate))
     return rows
@@ -212,7 +214,7 @@ def epoch_policies(runs=100):
 
 def peers():
     """The same UCB job in other libraries, and ours over the fastest of those that a user would call."""
-    ours = kernel_rate(ucb.skip_ahead, 5, HORIZON)
+    ours = kernel_rate(ucb.skip_ahead, 5, HORIZON, *FRESH)
     means, pulls = instance("C2").means.tolist(), 50_000
     rows, fastest = [], ("", 0.0)
     for name, peer in PEERS.items():

@@ -24,7 +24,7 @@ from tests._tools import postgres
 
 from benchmarks.rows import Row, show
 from discreet.service.experiments.control import Control
-from discreet.service.http.messages import NewExperiment
+from discreet.service.messages import NewExperiment
 from discreet.service.storage import open_database
 
 CLIENTS, SECONDS, ROUNDS = 64, 1.5, 4

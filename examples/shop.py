@@ -30,7 +30,7 @@ from rich.text import Text
 
 from discreet import Client
 from discreet.client import Experiment
-from discreet.service.http.messages import ExperimentView, Ledger
+from discreet.service.messages import ExperimentView, Ledger
 
 CLICKS = {"summer": 0.10, "free shipping": 0.16, "ten percent off": 0.24, "two for one": 0.33}  # how people are
 HOUR = 3600

@@ -23,6 +23,7 @@ from discreet.core.registry import make_policy
 
 GOALS = ("regret", "best-arm")
 UNITS = ("reward", "person")
+_TURNS = "All arms that are left take turns, so a drift of the traffic does not favour any."
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def recommend(
     if unit == "person":
         found = _person(names, common, checks.fraction("beta", beta), goal, drifting)
     elif goal == "best-arm":
-        found = _best_arm(names, epsilon, checks.fraction("beta", beta), horizon, drifting)
+        found = _best_arm(names, common, checks.fraction("beta", beta), drifting)
     elif delayed:
         found = _elimination(names, common, beta)
     elif drifting:
@@ -110,34 +111,29 @@ def recommend(
     return found
 
 
-def _best_arm(
-    arms: tuple[Arm, ...], epsilon: float, beta: float, horizon: int | None, drifting: bool
-) -> Recommendation:
-    options = {"epsilon": epsilon, "beta": beta, **({} if horizon is None else {"max_pulls": horizon})}
-    search = DPBestArm if drifting else DPSharpBestArm
-    why = (
-        "All arms that are left take turns, so a drift of the traffic does not favour any."
-        if drifting
-        else f"It takes some 3 to 18 times fewer pulls than {DPBestArm.key}, which has the paper's constants; for "
-        f"traffic that drifts that one is the better choice, since its bounds do not assume a fixed variance."
+def _best_arm(arms: tuple[Arm, ...], common: dict[str, Any], beta: float, drifting: bool) -> Recommendation:
+    options, horizon = {"epsilon": common["epsilon"], "beta": beta}, common.get("horizon")
+    end = "give a horizon to end such a search"
+    if horizon is not None:
+        options["max_pulls"], end = horizon, "the search then ends unsettled"
+    fewer = (
+        f"It takes some 3 to 18 times fewer pulls than {DPBestArm.key}, which has the paper's constants; for traffic "
+        f"that drifts that one is the better choice, since its bounds do not assume a fixed variance."
     )
     reason = (
-        f"it stops when one arm is left, which is the best one with probability {1 - beta:g} at least. {why} Two arms "
-        f"that are equally good are never told apart: "
-        f"{'give a horizon to end such a search' if horizon is None else 'the search then ends unsettled'}."
+        f"it stops when one arm is left, which is the best one with probability {1 - beta:g} at least. "
+        f"{_TURNS if drifting else fewer} Two arms that are equally good are never told apart: {end}."
     )
-    return Recommendation(search.key, arms, options, reason)
+    return Recommendation((DPBestArm if drifting else DPSharpBestArm).key, arms, options, reason)
 
 
 def _elimination(arms: tuple[Arm, ...], common: dict[str, Any], beta: float) -> Recommendation:
     options = common if "horizon" in common else {**common, "beta": beta}
-    first = DPSuccessiveElimination(arms, **options).plan()
-    assert first is not None
+    first: Any = DPSuccessiveElimination(arms, **options).plan()
     reason = (
         f"it decides only at the ends of a few long epochs, so it must seldom wait for rewards. The first epoch has "
-        f"{next(iter(first.pulls.values())):,} pulls of each arm. All arms that are left take turns, so a drift of the "
-        f"traffic does not favour any. The price is regret: some 5 to 30 times that of {DPChernoffIMED.key} where "
-        f"rewards are quick."
+        f"{first.pulls[arms[0]]:,} pulls of each arm. {_TURNS} The price is regret: some 5 to 30 times that of "
+        f"{DPChernoffIMED.key} where rewards are quick."
     )
     return Recommendation(DPSuccessiveElimination.key, arms, options, reason)
 
@@ -145,16 +141,12 @@ def _elimination(arms: tuple[Arm, ...], common: dict[str, Any], beta: float) -> 
 def _person(arms: tuple[Arm, ...], common: dict[str, Any], beta: float, goal: str, drifting: bool) -> Recommendation:
     kind = DPPersonElimination if drifting else DPSharpPersonElimination
     options = common if goal == "regret" and "horizon" in common else {**common, "beta": beta}
-    why = (
-        "All arms that are left take turns, so a drift of the traffic does not favour any."
-        if drifting
-        else f"It takes some 2 to 6 times fewer pulls than {DPPersonElimination.key}, which has the paper's constants."
-    )
+    fewer = f"It takes some 2 to 6 times fewer pulls than {DPPersonElimination.key}, which has the paper's constants."
     reason = (
         f"its epochs spend less and less of epsilon, so that it covers all rewards of a person who takes part in every "
-        f"one; see to it that nobody is asked twice in an epoch. {why} When one arm is left, that is the best one with "
-        f"probability {1 - kind(arms, **options).failure:g} at least. If everybody contributes once, what is private "
-        f"for a reward is private for a person too, and better."
+        f"one; see to it that nobody is asked twice in an epoch. {_TURNS if drifting else fewer} When one arm is left, "
+        f"that is the best one with probability {1 - kind(arms, **options).failure:g} at least. If everybody "
+        f"contributes once, what is private for a reward is private for a person too, and better."
     )
     return Recommendation(kind.key, arms, options, reason)
 

@@ -42,9 +42,14 @@ def sharp_searches(means, epsilon, beta, runs, **options):
     """Pulls of each arm, and the arm found, of searches with sharp constants by the kernel."""
     means = np.array(means, dtype=float)
     policy = discreet.DPSharpBestArm(range(means.size), epsilon=epsilon, beta=beta, **options)
-    parameters = sharp_elimination.parameters_of(policy)
-    found = [sharp_elimination.search(parameters, means, fresh_state([run, 7])) for run in range(runs)]
+    found = [sharp_search(policy, means, fresh_state([run, 7])) for run in range(runs)]
     return np.array([pulls for pulls, _ in found]), np.array([arm for _, arm in found])
+
+
+def sharp_search(policy, means, state):
+    """Pulls of each arm until one was left, and which one by the kernel; -1 if the search was given up."""
+    parameters, never = sharp_elimination.parameters_of(policy), np.zeros(0, np.int64)
+    return sharp_elimination.play(parameters, means, sharp_elimination.ENDLESS, state, never)[2:]
 
 
 def discrete_laplace_p_value(draws, scale):

@@ -7,7 +7,7 @@ import json
 import shutil
 from pathlib import Path
 
-from discreet.service.http.messages import NewKey, NewPopulation
+from discreet.service.messages import NewKey, NewPopulation
 from tests._tools.service_tools import Clock, World, draft, make_tables
 
 NOW = 1_794_820_000.0

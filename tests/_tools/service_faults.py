@@ -16,11 +16,10 @@ from fractions import Fraction
 import httpx
 from sqlalchemy import event
 
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments import closing
-from discreet.service.http import tokens
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import NewPopulation
+from discreet.service.experiments import closing, tokens
+from discreet.service.messages import NewPopulation
 from discreet.service.storage import open_database, schema
 from tests._tools.killing import note
 from tests._tools.postgres import _free_port

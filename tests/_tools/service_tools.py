@@ -1,5 +1,6 @@
 """A service without a network and without waiting: both databases, a clock that tests move, and short calls."""
 
+import asyncio
 import itertools
 import json
 import shutil
@@ -10,12 +11,11 @@ from unittest.mock import patch
 from sqlalchemy import func, select, text
 
 from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments import closing, descriptions, standing
+from discreet.service.experiments import closing, descriptions, standing, tokens
 from discreet.service.experiments import control as control_module
 from discreet.service.experiments.control import Control
-from discreet.service.http import tokens
 from discreet.service.http.app import make_app
-from discreet.service.http.messages import NewExperiment, NewPopulation
+from discreet.service.messages import NewExperiment, NewPopulation
 from discreet.service.storage import SQLite, open_database, schema
 from discreet.service.storage.migrations import migrate
 from tests._tools.service_web import Web
@@ -147,6 +147,11 @@ class World:
     def web(self, **more):
         """The API, as an HTTP client with the first key."""
         return Web(make_app(self.control, **{"tick": None, **more}), self.key)
+
+
+def do_now(writer, work):
+    """Do the work of a request without a server."""
+    return asyncio.run(writer.do(work))
 
 
 def draft(name="banners", epsilon="1", **more):

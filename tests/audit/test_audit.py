@@ -12,12 +12,10 @@ import discreet
 from discreet.audit import examine
 from discreet.audit.events import Event, Table, Trait, pick
 from discreet.audit.examine import STEPS
-from discreet.audit.inputs import Rewards
 from discreet.audit.limits import binomial_tail, epsilon_limit, lower_limit, upper_limit
 from discreet.audit.mechanisms import MECHANISMS
-from discreet.audit.neighbours import balance
-from discreet.audit.play import Session, by_totals
-from discreet.audit.subjects import names, subject
+from discreet.audit.play import Rewards, Session, by_totals
+from discreet.audit.subjects import balance, names, subject
 from discreet.core.plans import Measure
 from discreet.core.registry import POLICIES, RULES
 from discreet.mechanisms import Curator

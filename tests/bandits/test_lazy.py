@@ -9,6 +9,7 @@ import pytest
 
 import discreet
 from discreet import ArgumentError, Bandit, SimulatedNoise
+from discreet.bandits._seeds import epoch_rng
 from discreet.lab import instance
 from discreet.mechanisms import NoisyTotals
 from discreet.testing import ScriptedNoise
@@ -118,7 +119,7 @@ def choices(name, epsilon, ends):
 
     def choose(t, n, mean):
         if t in starts:
-            now["rng"] = np.random.Generator(np.random.PCG64([5, starts[t]]))
+            now["rng"] = epoch_rng(5, starts[t])
         return by_draws(epsilon, lambda: now["rng"])(t, n, mean)
 
     return choose

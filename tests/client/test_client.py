@@ -19,9 +19,9 @@ import discreet
 from discreet import ArgumentError, FinishedError, ServiceError, UnreachableError
 from discreet.client import AsyncClient, Client, logic
 from discreet.client.api import Call
-from discreet.client.effects import Pause, Reply, Send
 from discreet.client.outbox import Outbox
-from discreet.service.http.messages import EpochTotals
+from discreet.client.running import Blocking
+from discreet.service.messages import EpochTotals
 from tests._tools.stub_service import KEY, Stub, problem
 
 ODD = 0.7312459  # a reward that nothing else looks like
@@ -248,8 +248,9 @@ def test_what_a_visitor_made_up_harms_nobody_else(driven, stub):
 def test_flush_keeps_its_time_when_the_service_hangs(driven, stub):
     d = driven(delay=3600)
     limits = []
-    send = d.client._send
-    d.client._send = lambda effect: limits.append(effect.timeout) or send(effect)
+    runtime = d.client.logic.runtime
+    request = runtime.request
+    runtime.request = lambda *call, **options: limits.append(options["timeout"]) or request(*call, **options)
     d.do(d.client.experiment("banners").report("t1", 1))
     assert d.do(d.client.flush(0.5))
     assert limits[0] <= 0.5
@@ -328,16 +329,20 @@ def test_a_lasting_one_is_an_error(driven, stub):
     ("header", "least"), [("2.5", 2.5), ("Wed, 21 Oct 2026 07:28:00 GMT", 0.0), ("-5", 0.0), ("nan", 0.0)]
 )
 def test_the_pause_that_a_busy_service_asks_for_is_kept(header, least):
-    effects = logic.ClientLogic(
-        patience=10, timeout=1, batch=1, delay=1, room=1, when_full="drop", clock=lambda: 0.0
-    ).ask(Call("GET", "/v1/experiments", type(None)))
-    assert isinstance(next(effects), Send)
-    pause = effects.send(Reply(429, {"retry-after": header}, b""))
-    assert isinstance(pause, Pause)
-    assert least <= pause.seconds <= least + logic.FIRST_PAUSE
-    assert isinstance(effects.send(None), Send)
-    with pytest.raises(StopIteration):
-        effects.send(Reply(200, {}, b""))
+    replies = [httpx.Response(429, headers={"retry-after": header}), httpx.Response(204)]
+    pauses = []
+
+    class Scripted:
+        async def request(self, *_, **__):
+            return replies.pop(0)
+
+        async def pause(self, seconds):
+            pauses.append(seconds)
+
+    one = logic.ClientLogic(Scripted(), 10, 1, 1, 1, 1, "drop", lambda: 0.0)
+    Blocking().run(one.ask(Call("GET", "/v1/experiments", type(None))))
+    (pause,) = pauses
+    assert least <= pause <= least + logic.FIRST_PAUSE
 
 
 @pytest.mark.parametrize("header", ["0.05", "Wed, 21 Oct 2026 07:28:00 GMT", "-5", "nan"])

@@ -20,7 +20,9 @@ from discreet.core.tails import (
     paired_exponent,
     tail_exponent,
 )
-from discreet.lab.kernels import formulas as compiled
+from discreet.lab.kernels.compiled import compiled
+
+COMPILED = {formula: compiled(formula) for formula in (bernstein_radius, lead_exponent, tail_exponent)}
 
 EPSILONS = st.floats(0.01, 5.0)
 WIDE = st.floats(-3, 2).map(lambda size: 10**size)
@@ -43,7 +45,7 @@ def test_the_lead_exponent_is_the_best_that_chernoff_gives(pulls, part, noises, 
     found = lead_exponent(lead, pulls, noises, variance, epsilon)
     assert found >= best * (1 - 1e-6) - 1e-6
     assert found <= best * 1.05 + 0.05  # the search is finer than this grid
-    assert compiled.lead_exponent(lead, pulls, noises, variance, epsilon) == pytest.approx(found, rel=1e-9, abs=1e-9)
+    assert COMPILED[lead_exponent](lead, pulls, noises, variance, epsilon) == pytest.approx(found, rel=1e-9, abs=1e-9)
 
 
 @given(count=st.integers(0, 10**7), variance=st.floats(0.0, 0.25), noises=st.integers(1, 20), epsilon=EPSILONS,
@@ -57,7 +59,7 @@ def test_the_radii_are_the_least_that_chernoff_gives(count, variance, noises, ep
     assert hoeffding_radius(count, noises, epsilon, level) == pytest.approx(hoeffding, rel=1e-5)
     found = bernstein_radius(count, variance, noises, epsilon, level)
     assert found == pytest.approx(min(hoeffding, bennett), rel=1e-5)
-    assert compiled.bernstein_radius(count, variance, noises, epsilon, level) == pytest.approx(found, rel=1e-12)
+    assert COMPILED[bernstein_radius](count, variance, noises, epsilon, level) == pytest.approx(found, rel=1e-12)
 
 
 @given(count=st.integers(1, 10**6), part=st.floats(-0.1, 1.1), noises=st.integers(0, 20), epsilon=EPSILONS,
@@ -158,7 +160,7 @@ def test_the_tail_exponent_is_the_best_that_chernoff_gives(share, count, noises,
 @pytest.mark.parametrize("mean", [1.0, 1 - 1e-12, 1e-12])
 def test_the_tail_exponent_at_the_ends(mean, epsilon):
     for total, count, noises in ((10, 20, 1), (-3, 1, 5), (19.999, 20, 40), (0, 10**12, 3)):
-        for found in (tail_exponent, compiled.tail_exponent):
+        for found in (tail_exponent, COMPILED[tail_exponent]):
             value = found(float(total), float(count), noises, mean, epsilon)
             assert value >= 0
             if mean == 1 and count < 100:  # the best of s missing + noises ln(1 - s^2/epsilon^2), in closed form

@@ -108,10 +108,15 @@ def test_a_policy_decides_as_it_did(key, index, monkeypatch):
     runs = [run for run in golden(key)["runs"] if run["instance"] == instance["name"]]
     assert runs
     for run in runs:
-        if instance.get("seeding") == "one":  # one generator for all plans, as the old code had it
-            rng = np.random.Generator(np.random.PCG64(instance["options"]["seed"]))
+        if "seeding" in instance:  # one generator for all plans, as the old code had it, or one for each
+            one = np.random.Generator(np.random.PCG64(instance["options"]["seed"]))
+            each = instance["seeding"] == "epoch"
+
+            def rng(seed, epoch, one=one, each=each):
+                return np.random.Generator(np.random.PCG64([seed, epoch])) if each else one
+
             for module in (lazy_dp_ts, thompson_sampling):
-                monkeypatch.setattr(module, "epoch_rng", lambda seed, epoch, rng=rng: rng)
+                monkeypatch.setattr(module, "epoch_rng", rng)
         check_run(make(key, instance["options"]), instance, run)
 
 

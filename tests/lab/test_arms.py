@@ -14,8 +14,8 @@ from scipy import integrate, stats
 
 from discreet import ArgumentError, Grid
 from discreet.lab import arms
-from discreet.lab.arm_texts import parse
 from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, Rewards, TruncatedNormal, Uniform
+from discreet.lab.instances import parse
 
 UNIT = Grid(0, 1)
 COLUMN = tuple(random.Random(5).choices([0.0, 0.1, 0.25, 1 / 3, 0.9], k=60))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from discreet import ArgumentError, Grid
 from discreet.logs import Columns, epoch_query, epoch_totals
-from discreet.service.http.messages import PlanView
+from discreet.service.messages import PlanView
 
 NAMES = ["assignment", "unit", "arm", "time", "reward"]
 ODD = 0.7312459  # a reward that nothing else looks like

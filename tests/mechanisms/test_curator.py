@@ -80,7 +80,7 @@ REFUSALS = {
         ENDED, Plan(2, NINE, ONE), (Plan(1, NINE, ONE._replace(series=(1,))),)
     ),
     "an inner series that has ended": Refusal(
-        ENDED, Plan(2, NINE, ONE.within(1)), (Plan(1, NINE, ONE._replace(series=(5,)).within(1)),)
+        ENDED, Plan(2, NINE, ONE).within(1, 2), (Plan(1, NINE, ONE._replace(series=(5,))).within(1, 1),)
     ),
     "an epoch that was released": Refusal(OPEN, Plan(1, NINE, ONE), (Plan(1, NINE, ONE),)),
     "an epoch that was released, in a new series": Refusal(

@@ -5,7 +5,7 @@ import pytest
 
 from discreet.core.errors import ArgumentError
 from discreet.lab.results import Simulation
-from discreet.reproduction.evaluation import Evaluation, Findings, smallest_constant
+from discreet.reproduction.evaluation import Evaluation, EvaluationFindings, smallest_constant
 from discreet.reproduction.pictures.evaluation import evaluation_pictures
 from discreet.theory import regret_lower_bound
 
@@ -57,11 +57,11 @@ def test_from_which_constant_on_the_claim_holds():
 
 
 def test_the_papers_twelve_figures_have_its_panels_and_curves():
-    class Known(Findings):
+    class Known(EvaluationFindings):
         """Made-up results for every setting of the paper."""
 
         def __init__(self):
-            self.evaluation = Evaluation()
+            self.study = Evaluation()
 
         def __getitem__(self, setting):
             assert setting in known

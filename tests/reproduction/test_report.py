@@ -40,7 +40,7 @@ def test_the_report_of_the_papers_evaluation_stands_alone(paper, tmp_path):
     assert html.count("data:image/png;base64,") == len(pictures)
     for text in ("95 % interval", "median", "failed", "2019", "numpy", "20,000", "1.5 s", "REPRODUCE=--all"):
         assert text in html
-    for cell in paper.evaluation.cells():
+    for cell in paper.study.cells():
         ratio = paper.ratio(*cell)
         assert f"{ratio:.1f}" in html or f"{ratio:.2f}" in html
     assert sorted(path.name for path in (tmp_path / "data").glob("*.csv")) == [
@@ -94,7 +94,7 @@ def test_a_reproduction_simulates_what_is_missing_and_writes_the_report(tmp_path
 
 
 def test_headlines_count_what_is_there(paper):
-    ratios = [paper.ratio(*cell) for cell in paper.evaluation.cells()]
+    ratios = [paper.ratio(*cell) for cell in paper.study.cells()]
     (first, _) = headlines(Reproduced(paper))["The paper's bandits"]
     assert f"in {sum(ratio >= 5 for ratio in ratios)} of {len(ratios)} settings" in first
     assert f"the smallest ratio is {min(ratios):.2f}" in first
@@ -103,7 +103,7 @@ def test_headlines_count_what_is_there(paper):
 def test_a_claim_that_fails_is_marked(extended, monkeypatch):
     monkeypatch.setattr(report, "CLAIM", 1e9)
     html = render_page(Reproduced(extended), [], {}, [], 1.0)
-    assert html.count("✗</td>") == len(extended.evaluation.cells()) + 2 * 2 * 2  # and two other forms, with five arms
+    assert html.count("✗</td>") == len(extended.study.cells()) + 2 * 2 * 2  # and two other forms, with five arms
 
 
 def test_tables_are_tidy_and_equal_in_both_formats(paper, stopping, league, tmp_path):

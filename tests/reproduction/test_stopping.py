@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from discreet import theory
+from discreet.audit.limits import upper_limit
 from discreet.lab import simulate
 from discreet.reproduction.headlines import stopping_headlines
-from discreet.reproduction.pictures.stopping import NAMES, stopping_pictures, upper_limit
+from discreet.reproduction.pictures.stopping import CONFIDENCE, NAMES, stopping_pictures
 from discreet.reproduction.report import stopping_row
 from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, Problem, StoppingStudy, slope
 
@@ -124,10 +125,10 @@ def test_failures_are_counted_with_an_upper_limit(stopping, pictures, study):
     assert [0.0 if math.isnan(rate) else rate for rate in line.y] == counted
     # The upper limit's definition: at that rate so few failures or fewer have a probability of 5 %.
     for failed in (0, 3):
-        rate = upper_limit(failed, 50)
+        rate = upper_limit(failed, 50, 1 - CONFIDENCE)
         seen = sum(math.comb(50, k) * rate**k * (1 - rate) ** (50 - k) for k in range(failed + 1))
-        assert seen == pytest.approx(0.05)
-    assert upper_limit(50, 50) == 1
+        assert seen == pytest.approx(0.05, rel=1e-5)
+    assert upper_limit(50, 50, 1 - CONFIDENCE) == 1
 
 
 def test_the_sentences_and_rows_are_computed(stopping, study):

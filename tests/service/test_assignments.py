@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event, text
 
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments.pseudonyms import pseudonym
-from discreet.service.http import tokens
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.tokens import Place
+from discreet.service.experiments import tokens
+from discreet.service.experiments.tokens import Place, pseudonym
 from discreet.service.storage import schema
 from tests._tools.service_tools import FULL, is_sqlite, small
 

@@ -17,10 +17,10 @@ from sqlalchemy import event, func, select
 
 from discreet.audit.events import DERIVED
 from discreet.audit.examine import compare
-from discreet.audit.neighbours import Pair
+from discreet.audit.subjects import Pair
 from discreet.core.grid import Grid
 from discreet.service.experiments import assignments, views
-from discreet.service.http.messages import NewKey, NewPopulation
+from discreet.service.messages import NewKey, NewPopulation
 from discreet.service.storage import schema
 from tests._tools.service_tools import Clock, World, new_file
 

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import budget
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import NewPopulation
+from discreet.service.messages import NewPopulation
 from discreet.service.storage import schema
 from tests._tools.service_tools import draft, small
 

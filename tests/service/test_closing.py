@@ -10,9 +10,9 @@ from sqlalchemy import event
 from discreet.bandits import DPSharpPersonElimination
 from discreet.core.errors import PrivacyError
 from discreet.mechanisms.noisy_totals import NoisyTotals
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import closing, descriptions
 from discreet.service.http.app import ClosingThread
-from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import schema
 from tests._tools.service_tools import FULL, World, crowd, new_file, small

@@ -17,14 +17,13 @@ with warnings.catch_warnings():
     from starlette.testclient import TestClient
 
 from discreet.service import dashboard
-from discreet.service.dashboard import rendering, sessions
-from discreet.service.dashboard.chart import chart
+from discreet.service.dashboard import pages, sessions
 from discreet.service.dashboard.formatting import apart, within
-from discreet.service.dashboard.summaries import eliminations, headline, progress
+from discreet.service.dashboard.summaries import chart, eliminations, headline, progress
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import Outermost
-from discreet.service.http.messages import NewKey
 from discreet.service.http.metrics import Metrics
+from discreet.service.messages import NewKey
 from tests._tools.service_board import DAY, DEALT, HOUR, NASTY, NOW, Board, furnish
 from tests._tools.service_tools import World, new_file
 
@@ -45,7 +44,7 @@ READABLE = [
 ]
 CHANGING = ["/experiments/new", f"{DRAFT}/edit", "/keys"]
 EVERY = [*READABLE, *CHANGING]
-STATIC = Path(rendering.STATIC)
+STATIC = Path(pages.STATIC)
 
 
 class Tags(HTMLParser):
@@ -394,7 +393,7 @@ def test_static_files_are_kept_for_ever_and_change_their_address(board):
         assert "immutable" in file.headers["cache-control"]
         assert file.headers["x-content-type-options"] == "nosniff"
     assert client.get("/static/../__init__.py").status_code == 404
-    assert client.get("/static/%2e%2e/rendering.py").status_code == 404
+    assert client.get("/static/%2e%2e/pages.py").status_code == 404
 
 
 def test_vendored_files_are_those_that_were_published():

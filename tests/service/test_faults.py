@@ -11,12 +11,22 @@ from sqlalchemy import event, text
 
 from discreet.mechanisms.curator import Curator
 from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments import closing
-from discreet.service.http import tokens
-from discreet.service.http.messages import NewPopulation
+from discreet.service.experiments import closing, tokens
+from discreet.service.messages import NewPopulation
 from discreet.service.storage import postgresql, schema
 from tests._tools.service_faults import noise_ratio, race, siege
-from tests._tools.service_tools import BASE, FULL, World, crowd, hang_up, is_sqlite, new_database, new_file, small
+from tests._tools.service_tools import (
+    BASE,
+    FULL,
+    World,
+    crowd,
+    do_now,
+    hang_up,
+    is_sqlite,
+    new_database,
+    new_file,
+    small,
+)
 
 FAULTS = "Service under faults"  # on the page that `make verify` ends with
 
@@ -195,14 +205,14 @@ def test_a_killed_postgresql_loses_nothing_that_was_confirmed(server, clock):
         if number == len(tells) // 2:
             server.kill()
             with pytest.raises(Exception, match="safe to try again"):
-                writer.do_now([one])
+                do_now(writer, [one])
             with world.web() as web:
                 assert web.get("/v1/experiments").status_code == 503
                 assert web.get("/readyz").status_code == 503
                 assert web.get("/healthz").status_code == 200
             server.start()
         if number % 40 == 0 or number >= len(tells) // 2 - 5:
-            confirmed += writer.do_now([one])
+            confirmed += do_now(writer, [one])
     assert set(confirmed) == {"accepted"}
     writer.stop()
     assert sum(count for count, _ in world.sums("banners").values()) == len(confirmed)
@@ -282,14 +292,16 @@ def test_on_a_full_disk_nothing_happens_and_then_everything(file, tmp_path, cloc
     before = {table.name: world.rows(table) for table in schema.metadata.sorted_tables}
     for work in (traffic.Ask(started, [f"v{number}" for number in range(400)]),):
         with pytest.raises(Exception, match="safe to try again"):
-            writer.do_now(work)
+            do_now(writer, work)
     with world.web() as web:
         asked = {"units": [f"v{number}" for number in range(400)]}
         assert web.post("/v1/experiments/banners/assignments", json=asked).status_code == 503
     assert {table.name: world.rows(table) for table in schema.metadata.sorted_tables} == before
     full = False
-    assert set(writer.do_now([told(started, one) for one in given])) == {"accepted"}
-    assert sum(one.learn for one in writer.do_now(traffic.Ask(started, [f"v{number}" for number in range(400)]))) == 400
+    assert set(do_now(writer, [told(started, one) for one in given])) == {"accepted"}
+    assert (
+        sum(one.learn for one in do_now(writer, traffic.Ask(started, [f"v{number}" for number in range(400)]))) == 400
+    )
     assert sum(count for count, _ in world.sums("banners").values()) == 300
     writer.stop()
     world.database.close()

@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import assignments as traffic
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.app import ClosingThread
-from discreet.service.http.errors import ServiceProblem
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import schema
-from tests._tools.service_tools import draft, small
+from tests._tools.service_tools import do_now, draft, small
 
 ODD = 0.7310585  # a reward that nothing else looks like
 UNITS = round(ODD * 2**20)
@@ -215,7 +215,7 @@ def test_a_writer_says_when_it_is_overloaded(world, monkeypatch):
 def test_a_writer_answers_threads_as_well(world):
     world.start(**small())
     writer = traffic.Writer(world.database)
-    (given,) = writer.do_now(traffic.Ask(world.control.started("banners"), ["ann"]))
+    (given,) = do_now(writer, traffic.Ask(world.control.started("banners"), ["ann"]))
     assert given.learn
     world.control.create(draft("unstarted", **small()))
     draft_row = world.rows(schema.experiment, name="unstarted")[0]
@@ -223,5 +223,5 @@ def test_a_writer_answers_threads_as_well(world):
         draft_row["id"], draft_row["uid"], draft_row["secret"], world.control.started("banners").description
     )
     with pytest.raises(ServiceProblem):
-        writer.do_now(traffic.Ask(ghost, ["ann"]))
+        do_now(writer, traffic.Ask(ghost, ["ann"]))
     writer.stop()

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from discreet.service.http import authorization as access
-from discreet.service.http.messages import NewKey
-from discreet.service.http.operations import OPERATIONS
+from discreet.service.http.api import OPERATIONS
+from discreet.service.messages import NewKey
 from discreet.service.storage import schema
 from tests._tools.service_tools import small
 

@@ -3,9 +3,9 @@
 import pytest
 
 from discreet.core.registry import RULES
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.descriptions import algorithms, describe
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import NewExperiment, NewKey
+from discreet.service.messages import NewExperiment, NewKey
 from discreet.service.storage import schema
 from tests._tools.service_tools import draft, small
 

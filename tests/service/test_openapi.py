@@ -5,8 +5,8 @@ import itertools
 import pytest
 from hypothesis import HealthCheck, settings
 
+from discreet.service.http.api import document
 from discreet.service.http.app import make_app
-from discreet.service.http.openapi import document
 from tests._tools.service_tools import draft, small
 
 schemathesis = pytest.importorskip("schemathesis", reason="needs schemathesis: make test-system installs it")

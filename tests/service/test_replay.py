@@ -18,7 +18,7 @@ from sqlalchemy import event
 from discreet.core.noise import PrivateNoise
 from discreet.mechanisms.curator import Curator
 from discreet.service.experiments import assignments, closing
-from discreet.service.http.messages import NewKey
+from discreet.service.messages import NewKey
 from tests._tools.service_tools import Clock, World, crowd, new_file
 
 WINDOW = 60.0

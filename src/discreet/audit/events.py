@@ -8,8 +8,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ Facts = dict[str, Any]
 Floats = NDArray[np.float64]
 
 DERIVED = "value: "  # numbers that repeat a release in another unit: watched, but no evidence of their own
+_DECISIONS = "all decisions together"
 _COLUMNS, _PAIRED, _WORDS = 24, 8, 8  # the most common ones are enough
 _THRESHOLDS = 33
 _CLEAR = 4.0  # standard errors between two medians that are taken for different
@@ -49,8 +51,8 @@ class Table:
         return self._columns[column]
 
     def words(self, column: str) -> list[Hashable]:
-        """Return a column of words; None where a run has none."""
-        return [facts.get(column) for facts in self.runs]
+        """Return a column of words; None where a run has none. All of them together are a column, too."""
+        return self.decisions if column == _DECISIONS else [facts.get(column) for facts in self.runs]
 
     @cached_property
     def decisions(self) -> list[Hashable]:
@@ -169,35 +171,29 @@ def traits(here: Table, there: Table) -> Iterator[Trait]:
     names = [name for name, _ in common.most_common()]
     numbers = [name for name in names if is_number(example[name])][:_COLUMNS]
     released = [name for name in numbers if not name.startswith(DERIVED)]
+    words = [name for name in names if not is_number(example[name])][:_COLUMNS]
     for name in numbers:
-        yield Trait(name, lambda table, name=name: table.numbers(name))  # type: ignore[misc]
-    for one, other in combinations(released[:_PAIRED], 2):
-        for sign, word in ((-1, "minus"), (1, "plus")):
-            yield Trait(f"({one}) {word} ({other})", _two(one, other, sign))
-    for name in [name for name in names if not is_number(example[name])][:_COLUMNS]:
+        yield Trait(name, methodcaller("numbers", name))
+    for one, other in combinations(released[:_PAIRED], 2):  # noise that two releases share is gone from one of them
+        yield Trait(f"({one}) minus ({other})", partial(_two, one, other, -1))
+        yield Trait(f"({one}) plus ({other})", partial(_two, one, other, 1))
+    for name in (*words, _DECISIONS):
         for value, _ in Counter([*here.words(name), *there.words(name)]).most_common(_WORDS):
-            yield Trait(f"{name} is {value}", _word_is(name, value))
-    for value, _ in Counter([*here.decisions, *there.decisions]).most_common(_WORDS):
-        yield Trait(f"all decisions together is {value}", _decisions_are(value))
+            yield Trait(f"{name} is {value}", partial(_word_is, name, value))
     by_numbers, by_words = _likelihood_of_numbers(here, there, released), _likelihood_of_words(here, there)
     yield Trait("likelihood ratio of the releases", by_numbers)
     yield Trait("likelihood ratio of the decisions", by_words)
     yield Trait("likelihood ratio of all", lambda table: by_numbers(table) + by_words(table))
 
 
-def _two(one: str, other: str, sign: int) -> Callable[[Table], Floats]:
-    """Return a sum or difference of two columns: noise that two releases share is gone from one of them."""
-    return lambda table: table.numbers(one) + sign * table.numbers(other)
+def _two(one: str, other: str, sign: int, table: Table) -> Floats:
+    """Return a sum or difference of two columns."""
+    return table.numbers(one) + sign * table.numbers(other)
 
 
-def _word_is(name: str, value: Hashable) -> Callable[[Table], Floats]:
+def _word_is(name: str, value: Hashable, table: Table) -> Floats:
     """Return 1 where a word is this one, and else 0."""
-    return lambda table: np.array([float(word == value) for word in table.words(name)])
-
-
-def _decisions_are(value: Hashable) -> Callable[[Table], Floats]:
-    """Return 1 where everything that was decided is this, and else 0."""
-    return lambda table: np.array([float(word == value) for word in table.decisions])
+    return np.array([float(word == value) for word in table.words(name)])
 
 
 def _likelihood_of_numbers(here: Table, there: Table, names: Sequence[str]) -> Callable[[Table], Floats]:

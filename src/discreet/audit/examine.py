@@ -4,12 +4,12 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from discreet.audit.events import Facts, Table, pick
 from discreet.audit.limits import epsilon_limit
-from discreet.audit.neighbours import Pair
-from discreet.audit.subjects import Subject, names, subject
+from discreet.audit.subjects import Pair, Subject, names, subject
 from discreet.core import checks
 
 SECONDS, ERROR = 6.0, 1e-6
@@ -159,11 +159,20 @@ def audit_one(one: Subject, error: float, samples: int | None, seconds: float, a
     start = time.process_time()
     pairs = one.find_pairs() if math.isfinite(one.epsilon) else []
     left = max(seconds - (time.process_time() - start), seconds / 2)
-    steps = StepCounter(advance)
-    findings = []
+    findings: list[Finding] = []
+    before, told = 0.0, 0
+
+    def tell(share: float) -> None:
+        nonlocal told
+        if (steps := int(STEPS * share) - told) > 0:
+            told += steps
+            advance(steps)
+
     for pair in pairs:
-        findings.append(compare(pair, error / len(pairs), samples, left * pair.share, steps.part(pair.share)))
-    steps.finish()
+        tick = partial(lambda before, share, done: tell(before + share * done), before, pair.share)
+        findings.append(compare(pair, error / len(pairs), samples, left * pair.share, tick))
+        before += pair.share
+    tell(1.0)
     bound = max((finding.epsilon for finding in findings), default=0.0)
     runs = 2 * sum(finding.samples for finding in findings)
     spent = time.process_time() - start
@@ -185,11 +194,21 @@ def compare(pair: Pair, error: float, samples: int | None, seconds: float, tick:
     """
     pair.one()  # what is imported and compiled at first use does not count
     start = time.process_time()
-    one, other = _pick_runs(pair, samples, seconds * _PICKING, tick)
+
+    def spent(runs: int) -> float:
+        """Return the share of the time for picking that has passed, within limits on the number of runs."""
+        passed = (time.process_time() - start) / (seconds * _PICKING)
+        return passed if _LEAST <= runs < _MOST else float(runs >= _MOST)
+
+    def taken(of: float) -> Callable[[int], float]:
+        return lambda runs: runs / int(of)
+
+    picking = spent if samples is None else taken(samples * _PICKING)
+    one, other = _play(pair, picking, lambda done: tick(_PICKING * done))
     if samples is None:
         each = (time.process_time() - start) / len(one)
         samples = len(one) + min(_MOST, max(_LEAST, int(seconds * (1 - _PICKING) / each)))
-    counted, against = _play_both(pair, samples - len(one), lambda done: tick(_PICKING + (1 - _PICKING) * done))
+    counted, against = _play(pair, taken(samples - len(one)), lambda done: tick(_PICKING + (1 - _PICKING) * done))
     deviations = math.sqrt(2 * math.log(4 / error))
     best, said = 0.0, "none"
     for here, there, hits, others in ((one, other, counted, against), (other, one, against, counted)):
@@ -201,53 +220,13 @@ def compare(pair: Pair, error: float, samples: int | None, seconds: float, tick:
     return Finding(pair.name, best, said, samples)
 
 
-def _pick_runs(pair: Pair, samples: int | None, seconds: float, tick: Tick) -> tuple[Table, Table]:
-    """Return the runs that pick the event: a part of the samples, or as many as there is time for."""
-    if samples is not None:
-        return _play_both(pair, int(samples * _PICKING), lambda done: tick(_PICKING * done))
-    start = time.process_time()
+def _play(pair: Pair, done: Callable[[int], float], tick: Tick) -> tuple[Table, Table]:
+    """Return runs of both sides, played in turn until the share of the work that so many runs have done is 1."""
     one: list[Facts] = []
     other: list[Facts] = []
-    while len(one) < _LEAST or (time.process_time() - start < seconds and len(one) < _MOST):
-        one.append(pair.one())
-        other.append(pair.other())
+    while (share := done(len(one))) < 1:
         if not len(one) % _LEAST:
-            tick(_PICKING * min(1.0, (time.process_time() - start) / seconds))
-    return Table(one), Table(other)
-
-
-def _play_both(pair: Pair, runs: int, tick: Tick) -> tuple[Table, Table]:
-    """Return runs of both sides, played in turn."""
-    one: list[Facts] = []
-    other: list[Facts] = []
-    for run in range(runs):
+            tick(share)
         one.append(pair.one())
         other.append(pair.other())
-        if not run % _LEAST:
-            tick(run / runs)
     return Table(one), Table(other)
-
-
-class StepCounter:
-    """Turns shares of one algorithm's work into whole steps of a progress bar.
-
-    Args:
-        advance: Called with the number of steps that are done.
-    """
-
-    def __init__(self, advance: Progress) -> None:
-        self._advance, self._told, self._before = advance, 0, 0.0
-
-    def part(self, share: float) -> Tick:
-        """Return a function that takes the share of the next part of the work that is done."""
-        before, self._before = self._before, self._before + share
-        return lambda done: self._tell(int(STEPS * (before + share * done)))
-
-    def finish(self) -> None:
-        """Report the steps that are left."""
-        self._tell(STEPS)
-
-    def _tell(self, steps: int) -> None:
-        if steps > self._told:
-            self._advance(steps - self._told)
-            self._told = steps

@@ -17,24 +17,33 @@ _TESTS = 1 - 1e-6  # the share of epsilon that tests get: the totals that follow
 Answer = Callable[[float, list[int]], Facts]
 
 
-def curator(epsilon: float, arms: Sequence[Arm]) -> Curator:
-    """Return a curator of rewards in [0, 1], with private noise.
-
-    Args:
-        epsilon: What it promises.
-        arms: The names of the arms.
-    """
+def _curator(epsilon: float, arms: Sequence[Arm]) -> Curator:
+    """Return a curator of rewards in [0, 1], with private noise."""
     return Curator(Grid(0.0, 1.0), Privacy(epsilon, Unit.REWARD, "audited"), taken=dict.fromkeys(arms, 0))
 
 
-def laplace(epsilon: float, values: list[int]) -> Facts:
-    """Return the noisy totals of one reward each.
+def one_by_one(query: Callable[[float, int], Query]) -> Answer:
+    """Return what answers with the releases of rewards that are epochs of their own.
 
     Args:
-        epsilon: What a reward pays.
-        values: The rewards.
+        query: Makes the query, from what a reward pays and the number of rewards.
     """
-    return _one_by_one(epsilon, TotalsQuery((epsilon,)), values)
+
+    def answer(epsilon: float, items: list[int]) -> Facts:
+        made, asked = _curator(epsilon, ["A"]), query(epsilon, len(items))
+        plans = [Plan(epoch, {"A": 1}, asked) for epoch in range(1, len(items) + 1)]
+        released = [made.release(plan, {"A": item})[0] for plan, item in zip(plans, items, strict=True)]
+        return {f"release {number}": release.steps for number, release in enumerate(released, 1)}
+
+    return answer
+
+
+laplace = one_by_one(lambda epsilon, _: TotalsQuery((epsilon,)))
+"""Noisy totals of one reward each."""
+binary_tree = one_by_one(CounterQuery)
+"""The nodes of a tree whose horizon is the number of items."""
+hybrid_counter = one_by_one(lambda epsilon, _: CounterQuery(epsilon, None))
+"""The nodes of a counter without a horizon."""
 
 
 def above_threshold(epsilon: float, moves: list[int]) -> Facts:
@@ -60,37 +69,9 @@ def prefix_sums(epsilon: float, items: list[int]) -> Facts:
     return _answers(epsilon, Measure.ONE_SIDED, [{"A": item} for item in items], limits, 1)
 
 
-def binary_tree(epsilon: float, items: list[int]) -> Facts:
-    """Return the nodes of a tree whose horizon is the number of items.
-
-    Args:
-        epsilon: What an item pays.
-        items: The items.
-    """
-    return _one_by_one(epsilon, CounterQuery(epsilon, len(items)), items)
-
-
-def hybrid_counter(epsilon: float, items: list[int]) -> Facts:
-    """Return the nodes of a counter without a horizon.
-
-    Args:
-        epsilon: What an item pays.
-        items: The items.
-    """
-    return _one_by_one(epsilon, CounterQuery(epsilon, None), items)
-
-
-def _one_by_one(epsilon: float, query: Query, items: list[int]) -> Facts:
-    """Return what is released of rewards that are epochs of their own."""
-    made = curator(epsilon, ["A"])
-    plans = (Plan(epoch, {"A": 1}, query) for epoch in range(1, len(items) + 1))
-    released = [made.release(plan, {"A": item})[0] for plan, item in zip(plans, items, strict=True)]
-    return {f"release {number}": release.steps for number, release in enumerate(released, 1)}
-
-
 def _answers(epsilon: float, measure: Measure, totals: list[dict[Arm, int]], limits: list[int], each: int) -> Facts:
     """Return the answers of a sparse vector, with an attempt to go on after the first yes."""
-    made, facts, epoch = curator(epsilon, list(totals[0])), Facts(), 1
+    made, facts, epoch = _curator(epsilon, list(totals[0])), Facts(), 1
     for number, (paid, limit) in enumerate(zip(totals, limits, strict=True), 1):
         query = ThresholdQuery((number * each,), (limit,), *split(epsilon, _TESTS), measure)
         try:
@@ -120,19 +101,13 @@ MECHANISMS: dict[str, tuple[Answer, dict[str, tuple[list[int], list[int]]]]] = {
     "above-threshold": (
         above_threshold,
         {
-            "four noes and a yes, tests that move against each other": (
-                _tests(0, 2 * ALL, 4),
-                _tests(ALL, 2 * ALL, 4),
-            ),
+            "four noes and a yes, tests that move against each other": (_tests(0, 2 * ALL, 4), _tests(ALL, 2 * ALL, 4)),
             "six noes and a sure yes": (_tests(0, -8 * ALL, 6), _tests(ALL, -8 * ALL, 6)),
         },
     ),
     "prefix-above-threshold": (
         prefix_sums,
-        {
-            "the first item of six": ([0, *[HALF] * 5], [ALL, *[HALF] * 5]),
-            "the only item": ([0], [ALL]),
-        },
+        {"the first item of six": ([0, *[HALF] * 5], [ALL, *[HALF] * 5]), "the only item": ([0], [ALL])},
     ),
     "binary-tree": (
         binary_tree,

@@ -39,7 +39,7 @@ class DPHybridUCB(CounterPolicy):
 
     key = "dp-ucb-hybrid"
     reason = "a reward touches one hybrid counter: epsilon/2 in its logarithmic part, epsilon/2 in one tree"
-    kernel = "hybrid_ucb"
+    kernel = "dp_ucb"
 
     _base: list[int] = field(init=False, repr=False, default_factory=list)  # totals up to the last power of two
 

@@ -67,7 +67,7 @@ class DPUCB(CounterPolicy):
     gamma: Probability | None = None
     relaxation: NotNegative | None = None
 
-    @property
+    @cached_property
     def privacy(self) -> Privacy:
         """The promise: for one reward, or (Mishra and Thakurta) for a time step's row of potential rewards."""
         if self.preset != _ROW:

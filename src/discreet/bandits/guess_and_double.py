@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 from discreet.bandits._policy import Policy, cut_short
@@ -66,7 +67,7 @@ class GuessAndDouble(Policy):
         self.phase, self._previous_best, self._before = 0, None, [0] * len(self.arms)
         self._inner = replace(policy, horizon=self.guess)
 
-    @property
+    @cached_property
     def privacy(self) -> Privacy:
         """The promise of the policy: phases have no reward in common."""
         inner = self.policy.privacy
@@ -85,7 +86,7 @@ class GuessAndDouble(Policy):
         assert plan is not None  # a phase ends long before the guess
         if plan.query is None or plan.size > left:
             return Plan(self.epoch + 1, cut_short(plan.pulls, left))
-        return plan.renumbered(self.epoch + 1, plan.query.within(self.phase))
+        return plan.within(self.phase, self.epoch + 1)
 
     def _learn(self, plan: Plan, releases: Sequence[Release]) -> None:
         inner = self._inner.plan()

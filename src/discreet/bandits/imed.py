@@ -37,7 +37,7 @@ class IMED(StepWisePolicy):
     """
 
     key = "imed"
-    kernel = "imed"
+    kernel = "kl_race"
 
     def evidence(self, arm: int, best: float) -> float:
         """Return the evidence that an arm is worse than the best mean.

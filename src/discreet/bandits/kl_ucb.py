@@ -38,7 +38,7 @@ class KLUCB(StepWisePolicy):
     """
 
     key = "kl-ucb"
-    kernel = "kl_ucb"
+    kernel = "kl_race"
 
     c: NotNegative = 0.0
 

@@ -46,7 +46,7 @@ class LazyDPTS(LazyPolicy):
     ...     totals = {arm: count * policy.grid.width // 4 * {"A": 1, "B": 3}[arm] for arm, count in pulls.items()}
     ...     released = epochs.close(totals)
     >>> pulls, epochs.algorithm.unreleased, epochs.algorithm.best_arm
-    ({'A': 12, 'B': 256}, {'A': 14, 'B': 0}, 'B')
+    ({'A': 5, 'B': 256}, {'A': 12, 'B': 0}, 'B')
     >>> released[0].spans
     (('B', 256, 511),)
     """

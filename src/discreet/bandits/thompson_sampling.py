@@ -35,7 +35,7 @@ class ThompsonSampling(StepWisePolicy):
     ...     ticket = bandit.ask()
     ...     _ = bandit.tell(ticket, 0.75 if ticket.arm == "B" else 0.25)
     >>> bandit.best_arm, bandit.pulls
-    ('B', {'A': 8, 'B': 992})
+    ('B', {'A': 9, 'B': 991})
     """
 
     key = "ts"

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
+
+from discreet.reproduction.reproduce import counter
 
 WIDE, UNLIMITED = 200, 10_000  # columns of what is not a terminal, and to measure a table that is not squeezed
 Column = tuple[str, Sequence[Any]]
@@ -70,13 +72,7 @@ def stages(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     if quiet or not sys.stderr.isatty():  # rich's own way to disable a bar leaves an empty line in some versions
         yield lambda doing, done, total: None
         return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left", style="progress.remaining"),
-    )
+    columns = (*Progress.get_default_columns(), TextColumn("left", style="progress.remaining"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("")
 
@@ -100,16 +96,8 @@ def progress(what: str, total: int, quiet: bool) -> Iterator[Callable[[int], Non
     Yields:
         A function to call with the number of steps that were taken.
     """
-    done = 0
     with stages(quiet) as show_stage:
-
-        def advance(steps: int) -> None:
-            nonlocal done
-            done += steps
-            show_stage(what, done, total)
-
-        advance(0)
-        yield advance
+        yield counter(what, total, show_stage)
 
 
 def fitting_table(columns: Sequence[Column], spare: Sequence[str]) -> Table:
@@ -157,28 +145,3 @@ def check_writable(path: Path | None) -> None:
     folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise PermissionError(None, f"cannot be written: {folder} is not a folder that one can write to", str(path))
-
-
-def counted(count: int, what: str) -> str:
-    """Return a count with its noun.
-
-    Args:
-        count: The number.
-        what: The noun in the singular.
-
-    >>> counted(1, "run"), counted(2000, "run")
-    ('1 run', '2,000 runs')
-    """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time for a person.
-
-    >>> duration(0.25), duration(90), duration(5400)
-    ('0.25 s', '1.5 minutes', '1.5 hours')
-    """
-    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {unit}"
-    return f"{seconds:.2g} s"

@@ -1,7 +1,7 @@
-"""Options that commands share, the reading of their texts, and their completion in a shell."""
+"""The application, options that its commands share, the reading of their texts, and their completion in a shell."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -10,13 +10,23 @@ from discreet.lab.engines import ENGINES
 from discreet.lab.instances import INSTANCES, Instance
 from discreet.lab.instances import instance as make_instance
 
-ENGINE_PANEL = "Where it runs"
 WORDS = {"true": True, "false": False, "none": None}
 
 
-def examples(*lines: str) -> str:
-    """Return the end of a command's help."""
-    return "\n\n".join(["Examples:", *lines])
+Command = TypeVar("Command", bound=Callable[..., None])
+
+app = typer.Typer(
+    name="discreet",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def command(*examples: str) -> Callable[[Command], Command]:
+    """Return a decorator for the function of a command, named after it, with examples at the end of its help."""
+    epilog = "\n\n".join(["Examples:", *examples]) if examples else None
+    return lambda function: app.command(function.__name__.strip("_"), epilog=epilog)(function)
 
 
 def first_sentence(kind: object) -> str:
@@ -59,24 +69,26 @@ def read_real(text: str | float) -> float:
         raise typer.BadParameter(f"{text!r} is not a number") from None
 
 
-def whole_option(text: str, **more: Any) -> Any:
-    """Return an option that takes a whole number.
+def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
+    """Return an option that takes a value.
 
     Args:
+        metavar: The name of the value.
         text: Its help.
-        **more: Arguments of `typer.Option`.
+        *names: Its names; by default that of the argument.
+        **more: Other arguments of `typer.Option`.
     """
-    return typer.Option(parser=read_whole, metavar="NUMBER", help=text, **more)
+    return typer.Option(*names, metavar=metavar, help=text, **more)
 
 
-def real_option(text: str, **more: Any) -> Any:
-    """Return an option that takes a number.
+def whole(text: str, **more: Any) -> Any:
+    """Return an option that takes a whole number. See `option` for the arguments."""
+    return option("NUMBER", text, parser=read_whole, **more)
 
-    Args:
-        text: Its help.
-        **more: Arguments of `typer.Option`.
-    """
-    return typer.Option(parser=read_real, metavar="NUMBER", help=text, **more)
+
+def real(text: str, **more: Any) -> Any:
+    """Return an option that takes a number. See `option` for the arguments."""
+    return option("NUMBER", text, parser=read_real, **more)
 
 
 # ---------------------------------------------------------------------- options of algorithms, and instances
@@ -144,53 +156,47 @@ def choose_instance(name: str | None, arms: int | None, own_arms: Sequence[str] 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 OptionTexts = Annotated[
-    list[str] | None,
-    typer.Option("--option", "-O", metavar="NAME=VALUE", help="Any other option of the policy, such as beta=0.1."),
+    list[str] | None, option("NAME=VALUE", "Any other option of the policy, such as beta=0.1.", "--option", "-O")
 ]
 
 InstanceName = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="A known instance: the paper's C1 to C4, or R1 to R3 with rare rewards.",
+    option(
+        "NAME",
+        "A known instance: the paper's C1 to C4, or R1 to R3 with rare rewards.",
         autocompletion=completion(INSTANCES),
         show_default="C2",
     ),
 ]
-Arms = Annotated[int | None, whole_option("How many arms the instance has.", show_default="5, R3 50")]
+Arms = Annotated[int | None, whole("How many arms the instance has.", show_default="5, R3 50")]
 ArmTexts = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "TEXT",
+        "An arm of your own, instead of --instance; once for each. A number is the mean of an arm that pays 0 or 1; "
+        "others are beta(2,5), uniform(0.2,0.8), normal(0.5,0.1), discrete(0:0.5,1:0.5) and csv(PATH,COLUMN).",
         "--arm",
-        metavar="TEXT",
-        help="An arm of your own, instead of --instance; once for each. A number is the mean of an arm that pays 0 or "
-        "1; others are beta(2,5), uniform(0.2,0.8), normal(0.5,0.1), discrete(0:0.5,1:0.5) and csv(PATH,COLUMN).",
     ),
 ]
-Horizon = Annotated[int, whole_option("Pulls in a run; 5e7 is fine.")]
-Seed = Annotated[int, whole_option("Where the randomness comes from: same seed, same numbers.")]
+Horizon = Annotated[int, whole("Pulls in a run; 5e7 is fine.")]
+Seed = Annotated[int, whole("Where the randomness comes from: same seed, same numbers.")]
 
+_engine: dict[str, Any] = {"rich_help_panel": "Where it runs"}
 EngineName = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="serial, threads, processes, dask or ray. The numbers are the same on all.",
+    option(
+        "NAME",
+        "serial, threads, processes, dask or ray. The numbers are the same on all.",
         autocompletion=completion(ENGINES),
-        rich_help_panel=ENGINE_PANEL,
         show_default="what fits the policies",
+        **_engine,
     ),
 ]
-Workers = Annotated[
-    int | None,
-    whole_option("Workers to start.", rich_help_panel=ENGINE_PANEL, show_default="one for each processor"),
-]
-Address = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="A running Dask or Ray cluster to use instead.", rich_help_panel=ENGINE_PANEL),
-]
+Workers = Annotated[int | None, whole("Workers to start.", show_default="one for each processor", **_engine)]
+Address = Annotated[str | None, option("ADDRESS", "A running Dask or Ray cluster to use instead.", **_engine)]
 
-Alpha = Annotated[float, real_option("How close: 0.1 is within 10% of the true mean.")]
-Beta = Annotated[float, real_option("How often it may be further off: 0.05 is once in 20 times.")]
-Low = Annotated[float | None, real_option("The smallest that a value can be, whatever the data.")]
-High = Annotated[float | None, real_option("The largest that a value can be.")]
-Radius = Annotated[float | None, real_option("Instead of both: values lie in [-RADIUS, RADIUS].")]
+Alpha = Annotated[float, real("How close: 0.1 is within 10% of the true mean.")]
+Beta = Annotated[float, real("How often it may be further off: 0.05 is once in 20 times.")]
+Low = Annotated[float | None, real("The smallest that a value can be, whatever the data.")]
+High = Annotated[float | None, real("The largest that a value can be.")]
+Radius = Annotated[float | None, real("Instead of both: values lie in [-RADIUS, RADIUS].")]

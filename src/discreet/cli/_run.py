@@ -3,6 +3,7 @@
 An error becomes one message on stderr, never a traceback.
 """
 
+import importlib
 import os
 import sys
 import warnings
@@ -12,43 +13,17 @@ from typing import Annotated
 import typer
 
 from discreet import _version
-from discreet.cli import (
-    FAILED,
-    INTERRUPTED,
-    Interrupted,
-    audit,
-    bounds,
-    compare,
-    missing_package,
-    plan,
-    plot,
-    policies,
-    reproduce,
-    serve,
-    simulate,
-    stop,
-)
+from discreet.cli import FAILED, INTERRUPTED, Interrupted, missing_package
 from discreet.cli._console import complain, hint, show
+from discreet.cli._options import app
 from discreet.core.errors import ArgumentError, DiscreetError
 from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
-COMMANDS = (simulate, compare, reproduce, stop, plan, bounds, audit, serve, policies, plot)  # in the order of --help
+COMMANDS = ("simulate", "compare", "reproduce", "stop", "plan", "bounds", "audit", "serve", "policies", "plot")
 
-app = typer.Typer(
-    name="discreet",
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
-for _command in COMMANDS:
-    app.add_typer(_command.app)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        show(f"discreet {_version.__version__}")
-        raise typer.Exit
+for _name in COMMANDS:  # they appear in --help in this order
+    importlib.import_module(f"discreet.cli.{_name}")
 
 
 @app.callback(
@@ -56,11 +31,12 @@ def _print_version(wanted: bool) -> None:
 )
 def _start(
     context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     """Private sequential decisions: bandits and stopping rules under pure differential privacy."""
+    if version:
+        show(f"discreet {_version.__version__}")
+        raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -1,46 +1,27 @@
 """The options and the work that `simulate` and `compare` share."""
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
-import typer
 from rich.table import Table
 
-from discreet.cli._console import Column, check_writable, console, counted, duration, hint, progress, show
-from discreet.cli._options import (
-    Address,
-    Arms,
-    ArmTexts,
-    EngineName,
-    Horizon,
-    InstanceName,
-    Json,
-    OptionTexts,
-    Seed,
-    Workers,
-    choose_instance,
-    read_options,
-    real_option,
-    whole_option,
-)
+from discreet._wording import duration, plural
+from discreet.cli import _options as opt
+from discreet.cli._console import Column, check_writable, console, hint, progress, show
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import choose_engine, expected_wait, first_epoch, simulate_all
 from discreet.reproduction.tables import number
 
 PATIENCE = 60.0  # seconds that need no hint
-QUANTILE_HEADINGS = {"q05": "5 %", "q25": "25 %", "median": "median", "q75": "75 %", "q95": "95 %"}
+HEADINGS = {"q05": "5 %", "q25": "25 %", "median": "median", "q75": "75 %", "q95": "95 %", "worst": "worst"}
 SPARE_COLUMNS = ("25 %", "75 %", "seconds", "s/run", "5 %", "95 %", "95 % interval", "median", "failed")
 REFUSED = {
-    "arms": "use --arms",
-    "horizon": "use --horizon",
-    "runs": "use --runs",
-    "seed": "use --seed",
+    **{name: f"use --{name}" for name in ("arms", "horizon", "runs", "seed")},
     "checkpoints": "use --checkpoint",
     "policy": "guess-and-double is simulated around dp-se",  # `Setting.of` has an argument of this name
 }
@@ -50,42 +31,38 @@ REFUSED = {
 class SimulationOptions:
     """The options of a simulation. Each field is an option of the command line, with its help."""
 
-    instance: InstanceName = None
-    arms: Arms = None
-    arm: ArmTexts = None
-    epsilon: Annotated[float | None, real_option("The privacy parameter, for private policies.")] = None
-    option: OptionTexts = None
-    horizon: Horizon = HORIZON
-    runs: Annotated[int, whole_option("Independent runs.")] = RUNS
-    seed: Seed = SEED
+    instance: opt.InstanceName = None
+    arms: opt.Arms = None
+    arm: opt.ArmTexts = None
+    epsilon: Annotated[float | None, opt.real("The privacy parameter, for private policies.")] = None
+    option: opt.OptionTexts = None
+    horizon: opt.Horizon = HORIZON
+    runs: Annotated[int, opt.whole("Independent runs.")] = RUNS
+    seed: opt.Seed = SEED
     checkpoint: Annotated[
         list[int] | None,
-        whole_option("A number of pulls at which to note the regret; once for each. By default about 200 of them."),
+        opt.whole("A number of pulls at which to note the regret; once for each. By default about 200 of them."),
     ] = None
-    json: Json = False
+    json: opt.Json = False
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE.npz", help="Save everything to a file, for `discreet plot` and Python.")
+        Path | None, opt.option("FILE.npz", "Save everything to a file, for `discreet plot` and Python.")
     ] = None
-    csv: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Save the curves: a row for each run and checkpoint.")
-    ] = None
-    engine: EngineName = None
-    workers: Workers = None
-    address: Address = None
+    csv: Annotated[Path | None, opt.option("FILE.csv", "Save the curves: a row for each run and checkpoint.")] = None
+    engine: opt.EngineName = None
+    workers: opt.Workers = None
+    address: opt.Address = None
 
     def common(self) -> dict[str, Any]:
         """Return the arguments of `Setting.of` that are the same for all policies."""
         return {
-            "instance": choose_instance(self.instance, self.arms, self.arm),
-            "horizon": self.horizon,
-            "runs": self.runs,
-            "seed": self.seed,
+            "instance": opt.choose_instance(self.instance, self.arms, self.arm),
+            **{name: getattr(self, name) for name in ("horizon", "runs", "seed")},
             "checkpoints": self.checkpoint or None,
         }
 
     def policy_options(self) -> dict[str, Any]:
-        """Return the options of policies."""
-        return read_policy_options(self.option, self.epsilon)
+        """Return the options of policies; those of the simulation are refused."""
+        return opt.read_options(self.option, self.epsilon, REFUSED)
 
     def run(self, settings: Sequence[Setting]) -> Results:
         """Simulate with a progress bar, write files, and return the results by their mean regret, the best first."""
@@ -119,7 +96,7 @@ class SimulationOptions:
             *tables: The results.
         """
         show(title, "bold")
-        show(f"{counted(self.runs, 'run')} {how}")
+        show(f"{plural(self.runs, 'run')} {how}")
         for table in tables:
             show("")
             console().print(table)
@@ -134,11 +111,8 @@ def with_simulation_options(command: Callable[..., None]) -> Callable[..., None]
 
     Typer reads options from a function's signature, so the fields are put there.
     """
-    hints = get_type_hints(SimulationOptions, include_extras=True)
-    shared = [
-        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(SimulationOptions)
-    ]
+    fields = signature(SimulationOptions).parameters.values()
+    shared = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in fields]
     own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "options"]
 
     @wraps(command)
@@ -150,27 +124,13 @@ def with_simulation_options(command: Callable[..., None]) -> Callable[..., None]
     return run
 
 
-def read_policy_options(texts: Iterable[str] | None, epsilon: float | None = None) -> dict[str, Any]:
-    """Return the options of a policy; those of the simulation are refused.
-
-    Args:
-        texts: Texts such as "beta=0.1".
-        epsilon: The option `epsilon`, which has an argument of its own.
-    """
-    return read_options(texts, epsilon, REFUSED)
-
-
 def regret_columns(results: Sequence[Simulation]) -> list[Column]:
     """Return the columns of a table with the final regret, a row for each simulation."""
     found = [one.statistics() for one in results]
+    intervals = [f"{number(row['low'])} to {number(row['high'])}" for row in found]
     return [
         ("mean", [number(row["mean"]) for row in found]),
-        ("95 % interval", ["-" if math.isnan(row["low"]) else _interval(row) for row in found]),
-        *((heading, [number(row[key]) for row in found]) for key, heading in QUANTILE_HEADINGS.items()),
-        ("worst", [number(row["worst"]) for row in found]),
+        ("95 % interval", ["-" if text == "- to -" else text for text in intervals]),
+        *((heading, [number(row[key]) for row in found]) for key, heading in HEADINGS.items()),
         ("failed", [f"{row['failures']} of {row['runs']}" for row in found]),
     ]
-
-
-def _interval(row: dict[str, Any]) -> str:
-    return f"{number(row['low'])} to {number(row['high'])}"

@@ -3,44 +3,32 @@
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from discreet._wording import duration, plural
 from discreet.audit import Audit
 from discreet.audit import audit as run_audit
 from discreet.audit.examine import ERROR, SECONDS, STEPS
 from discreet.audit.subjects import names
 from discreet.cli import FAILED
-from discreet.cli._console import complain, console, counted, duration, fitting_table, progress, show, show_json
-from discreet.cli._options import (
-    Json,
-    OptionTexts,
-    examples,
-    first_sentence,
-    read_options,
-    real_option,
-    whole_option,
-)
+from discreet.cli import _options as opt
+from discreet.cli._console import complain, console, fitting_table, progress, show, show_json
 from discreet.core.errors import ArgumentError
 from discreet.core.registry import TABLES
-
-app = typer.Typer()
 
 
 def _complete_algorithm() -> list[tuple[str, str]]:
     known = {key: kind for table in TABLES.values() for key, kind in table.items()}
-    return [(name, first_sentence(known[name]) if name in known else "a mechanism") for name in names()]
+    return [(name, opt.first_sentence(known[name]) if name in known else "a mechanism") for name in names()]
 
 
-@app.command(
-    "audit",
-    epilog=examples(
-        "discreet audit",
-        "discreet audit dp-se above-threshold --seconds 60",
-        "discreet audit my-policy --module my_policies -O n=50 --json",
-    ),
+@opt.command(
+    "discreet audit",
+    "discreet audit dp-se above-threshold --seconds 60",
+    "discreet audit my-policy --module my_policies -O n=50 --json",
 )
 def _audit(
     algorithms: Annotated[
@@ -53,18 +41,15 @@ def _audit(
         ),
     ] = None,
     *,
-    epsilon: Annotated[float, real_option("The epsilon to build them with, which they then claim.")] = 1.0,
-    option: OptionTexts = None,
-    seconds: Annotated[float, real_option("Processor time for each algorithm; more sees more.")] = SECONDS,
-    samples: Annotated[
-        int | None, whole_option("Instead: runs on each side of each pair of inputs; 1e4 is fine.")
-    ] = None,
-    error: Annotated[float, real_option("The chance that any bound of this audit is too high.")] = ERROR,
+    epsilon: Annotated[float, opt.real("The epsilon to build them with, which they then claim.")] = 1.0,
+    option: opt.OptionTexts = None,
+    seconds: Annotated[float, opt.real("Processor time for each algorithm; more sees more.")] = SECONDS,
+    samples: Annotated[int | None, opt.whole("Instead: runs on each side of each pair of inputs; 1e4 is fine.")] = None,
+    error: Annotated[float, opt.real("The chance that any bound of this audit is too high.")] = ERROR,
     module: Annotated[
-        str | None,
-        typer.Option(metavar="MODULE", help="A Python module to import first: yours, with a discreet.register in it."),
+        str | None, opt.option("MODULE", "A Python module to import first: yours, with a discreet.register in it.")
     ] = None,
-    json: Json = False,
+    json: opt.Json = False,
 ) -> None:
     """Try to refute the privacy of every algorithm here, or of one of your own, by running it many times.
 
@@ -79,19 +64,10 @@ def _audit(
     """
     if module is not None:
         _import_module(module)
-    options = read_options(option)
-    chosen = algorithms or ()
-    count = len(chosen or names())
-    with progress(f"auditing {counted(count, 'algorithm')}", STEPS * count, quiet=json) as advance:
-        found = run_audit(
-            *chosen,
-            epsilon=epsilon,
-            seconds=seconds,
-            samples=samples,
-            error=error,
-            options=options,
-            on_progress=advance,
-        )
+    given: dict[str, Any] = {"epsilon": epsilon, "seconds": seconds, "samples": samples, "error": error}
+    options, chosen = opt.read_options(option), algorithms or names()
+    with progress(f"auditing {plural(len(chosen), 'algorithm')}", STEPS * len(chosen), quiet=json) as advance:
+        found = run_audit(*chosen, **given, options=options, on_progress=advance)
     if json:
         show_json([one.to_dict() for one in found])
     else:

@@ -1,29 +1,12 @@
 """`discreet bounds`: the theory's numbers, each with its kind and where it is proved."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any
-
-import typer
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
 
 from discreet import theory
+from discreet.cli import _options as opt
 from discreet.cli._console import Column, console, show, show_json, wrapped_table
-from discreet.cli._options import (
-    Alpha,
-    Arms,
-    ArmTexts,
-    Beta,
-    High,
-    InstanceName,
-    Json,
-    Low,
-    Radius,
-    choose_instance,
-    examples,
-    real_option,
-    whole_option,
-)
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
 from discreet.core.registry import make_rule
@@ -43,31 +26,26 @@ KINDS = {
     "at most": "with probability 1 - beta, or in expectation for a regret",
 }
 
-app = typer.Typer()
 
-
-@app.command(
-    "bounds",
-    epilog=examples(
-        "discreet bounds --instance C2 --epsilon 0.25 --horizon 5e7",
-        "discreet bounds --mean 0.1 --alpha 0.1 --beta 0.05 --epsilon 0.5",
-        "discreet bounds --mean 0.1 --alpha 0.1 --radius 1 --epsilon 0.5 --json",
-    ),
+@opt.command(
+    "discreet bounds --instance C2 --epsilon 0.25 --horizon 5e7",
+    "discreet bounds --mean 0.1 --alpha 0.1 --beta 0.05 --epsilon 0.5",
+    "discreet bounds --mean 0.1 --alpha 0.1 --radius 1 --epsilon 0.5 --json",
 )
 def _bounds(
     *,
-    epsilon: Annotated[float, real_option("The privacy parameter.")] = 1.0,
-    instance: InstanceName = None,
-    arms: Arms = None,
-    arm: ArmTexts = None,
-    horizon: Annotated[int | None, whole_option("Pulls in a run.", show_default="5e7")] = None,
-    mean: Annotated[float | None, real_option("The mean of the samples.")] = None,
-    alpha: Alpha = 0.1,
-    beta: Beta = 0.05,
-    low: Low = None,
-    high: High = None,
-    radius: Radius = None,
-    json: Json = False,
+    epsilon: Annotated[float, opt.real("The privacy parameter.")] = 1.0,
+    instance: opt.InstanceName = None,
+    arms: opt.Arms = None,
+    arm: opt.ArmTexts = None,
+    horizon: Annotated[int | None, opt.whole("Pulls in a run.", show_default="5e7")] = None,
+    mean: Annotated[float | None, opt.real("The mean of the samples.")] = None,
+    alpha: opt.Alpha = 0.1,
+    beta: opt.Beta = 0.05,
+    low: opt.Low = None,
+    high: opt.High = None,
+    radius: opt.Radius = None,
+    json: opt.Json = False,
 ) -> None:
     """Say what is possible: bounds on a bandit's regret, and with --mean on the samples of a stopping rule.
 
@@ -75,51 +53,46 @@ def _bounds(
     """
     sections = []
     if mean is None or any(given is not None for given in (instance, arms, arm, horizon)):
-        on = choose_instance(instance, arms, arm)
+        on = opt.choose_instance(instance, arms, arm)
         sections.append(_regret_bounds(on, HORIZON if horizon is None else horizon, epsilon))
     if mean is not None:
-        ends = _sample_range(low, high, radius)
-        sections.append(_stopping_bounds(mean, alpha, beta, epsilon, ends=ends))
+        sections.append(_stopping_bounds(mean, alpha, beta, epsilon, _sample_range(low, high, radius)))
     if json:
-        show_json({section.name: _to_json(section) for section in sections})
+        show_json({one.name: {"given": finite(one.given), "bounds": _to_json(one)} for one in sections})
         return
     for section in sections:
         _show_section(section)
-    _show_kinds(sections)
+    used = {row["kind"] for section in sections for row in section.bounds.values()}
+    for kind, meaning in KINDS.items():
+        if kind in used:
+            show(f"{kind}: {meaning}.", "dim", wrap=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """A number of the theory; if it has none here, `note` says why."""
-
-    key: str
-    what: str
-    kind: str
-    source: str
-    value: float | None
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """Bounds on one quantity, and the problem that they are for."""
+class _Section(NamedTuple):
+    """Bounds on one quantity by their keys, and the problem that they are for."""
 
     name: str
     title: str
     unit: str
     given: dict[str, Any]
-    bounds: list[_Bound]
+    bounds: dict[str, dict[str, Any]]
 
 
-def _bound(
-    what: str, kind: str, source: str, function: Callable[..., float], *given: Any, key: str = "", **more: Any
-) -> _Bound:
-    """Compute a bound, or note why there is none here. Its key is by default the function's name."""
-    key = key or function.__name__
-    try:
-        return _Bound(key, what, kind, source, float(function(*given, **more)))
-    except ArgumentError as error:
-        return _Bound(key, what, kind, source, None, str(error))
+Row = tuple[Callable[..., float], str, str, str, tuple[Any, ...]]
+"""A function of the theory, the kind of its bound, what it is a bound on, where it is proved, and its arguments."""
+
+
+def _compute(rows: dict[str, Row], **ends: float) -> dict[str, dict[str, Any]]:
+    """Return bounds as JSON values; where one has no value, its note says why."""
+    bounds = {}
+    for key, (function, kind, what, source, given) in rows.items():
+        value, note = None, ""
+        try:
+            value = float(function(*given, **ends))
+        except ArgumentError as error:
+            note = str(error)
+        bounds[key] = {"what": what, "kind": kind, "source": source, "value": value, "note": note}
+    return bounds
 
 
 def _regret_bounds(on: Instance, horizon: int, epsilon: float) -> _Section:
@@ -128,104 +101,86 @@ def _regret_bounds(on: Instance, horizon: int, epsilon: float) -> _Section:
     title = f"Regret on {on.name}, K = {arms}, T = {horizon:,}, epsilon = {epsilon:g}"
     given = {"means": means.tolist(), "horizon": horizon, "epsilon": epsilon}
     theory.dp_se_sure_regret(means, horizon, epsilon)  # first: refuses what no bound can take
-    here, anywhere = (means, horizon, epsilon), (arms, horizon, epsilon)
-    found = [
-        _bound("without privacy, on these arms", "as T grows", "Lai and Robbins 1985",
-               theory.lai_robbins_bound, means, horizon),
-        _bound("private, on these arms", "as T grows", "Azize et al. 2025", theory.regret_lower_bound, *here),
-        _bound("what privacy adds, K ln(T)/epsilon", "order", "Shariff and Sheffet 2018",
-               theory.private_regret_order, *anywhere),
-        _bound("private, on the hardest arms", "at least", "Azize 2024, Theorem 4.15",
-               theory.minimax_lower_bound, *anywhere),
-        _bound("DP-SE on these arms, by its schedule", "at most", f"{PAPER}, Lemma 4.2's proof",
-               theory.dp_se_sure_regret, *here),
-        _bound("dp-se-sharp on these arms, by its schedule", "at most", SHARP, theory.sharp_sure_regret, *here),
-        _bound("DP-SE on these arms", "at most", f"{PAPER}, Theorem 4.3", theory.dp_se_regret_bound, *here),
-        _bound("DP-SE on any arms", "at most", f"{PAPER}, Theorem 4.4", theory.dp_se_minimax_bound, *anywhere),
+    here, there = (means, horizon, epsilon), (arms, horizon, epsilon)
+    rows: list[Row] = [
+        (theory.lai_robbins_bound, "as T grows", "without privacy, on these arms", "Lai and Robbins 1985", here[:2]),
+        (theory.regret_lower_bound, "as T grows", "private, on these arms", "Azize et al. 2025", here),
+        (theory.private_regret_order, "order", "what privacy adds, K ln(T)/epsilon", "Shariff and Sheffet 2018", there),
+        (theory.minimax_lower_bound, "at least", "private, on the hardest arms", "Azize 2024, Theorem 4.15", there),
+        (theory.dp_se_sure_regret, "at most", "DP-SE on these arms, by its schedule",
+         f"{PAPER}, Lemma 4.2's proof", here),
+        (theory.sharp_sure_regret, "at most", "dp-se-sharp on these arms, by its schedule", SHARP, here),
+        (theory.dp_se_regret_bound, "at most", "DP-SE on these arms", f"{PAPER}, Theorem 4.3", here),
+        (theory.dp_se_minimax_bound, "at most", "DP-SE on any arms", f"{PAPER}, Theorem 4.4", there),
     ]  # fmt: skip
-    return _Section("regret", title, "pseudo-regret", given, found)
+    return _Section("regret", title, "pseudo-regret", given, _compute({row[0].__name__: row for row in rows}))
 
 
-def _stopping_bounds(mean: float, alpha: float, beta: float, epsilon: float, *, ends: tuple[float, float]) -> _Section:
+def _stopping_bounds(mean: float, alpha: float, beta: float, epsilon: float, ends: dict[str, float]) -> _Section:
     """Return the bounds on the samples that a stopping rule takes."""
-    low, high = ends
-    title = f"Samples of {low:g} and {high:g} with mean {mean:g}, alpha = {alpha:g}, beta = {beta:g}"
-    given = {"mean": mean, "alpha": alpha, "beta": beta, "epsilon": epsilon, "low": low, "high": high}
-    on: dict[str, Any] = {"low": low, "high": high}
-    theory.two_point_lower_bound(mean, alpha, 0.25, epsilon, **on)  # first: refuses what no bound can take
+    title = "Samples of {low:g} and {high:g} with ".format(**ends)
+    title += f"mean {mean:g}, alpha = {alpha:g}, beta = {beta:g}, epsilon = {epsilon:g}"
+    given = {"mean": mean, "alpha": alpha, "beta": beta, "epsilon": epsilon, **ends}
+    theory.two_point_lower_bound(mean, alpha, 0.25, epsilon, **ends)  # first: refuses what no bound can take
     checks.fraction("beta", beta)
     public, private = (mean, alpha, beta), (mean, alpha, beta, epsilon)
-    found = [
-        _bound("without privacy, in expectation", "at least", OURS, theory.two_point_lower_bound, *public,
-               key="two_point_lower_bound_without_privacy", **on),
-        _bound("private, in expectation", "at least", OURS, theory.two_point_lower_bound, *private, **on),
-        _bound("without privacy", "order", "Dagum et al. 2000", theory.nonprivate_stopping_lower_bound, *public, **on),
-        _bound("private, in a quarter of runs", "at least", f"{PAPER}, Theorem 3.4",
-               theory.private_stopping_lower_bound, *private, **on),
-        _bound("private: the sum of these two", "order", f"{PAPER}, Corollary 3.6",
-               theory.stopping_lower_bound, *private, **on),
-    ]  # fmt: skip
+    rows: dict[str, Row] = {
+        "two_point_lower_bound_without_privacy": (
+            theory.two_point_lower_bound, "at least", "without privacy, in expectation", OURS, public),
+        "two_point_lower_bound": (theory.two_point_lower_bound, "at least", "private, in expectation", OURS, private),
+        "nonprivate_stopping_lower_bound": (
+            theory.nonprivate_stopping_lower_bound, "order", "without privacy", "Dagum et al. 2000", public),
+        "private_stopping_lower_bound": (
+            theory.private_stopping_lower_bound, "at least", "private, in a quarter of runs", f"{PAPER}, Theorem 3.4",
+            private),
+        "stopping_lower_bound": (
+            theory.stopping_lower_bound, "order", "private: the sum of these two", f"{PAPER}, Corollary 3.6", private),
+    }  # fmt: skip
     for name in ("nas", "dp-nas", "dp-exp-nas"):
-        key = name.replace("-", "_")
-        found += [
-            _bound(name, "about", "its thresholds", theory.typical_samples, name, *private, key=f"{key}_typical", **on),
-            _bound(name, "at most", "its thresholds", theory.sure_samples, name, *private, key=f"{key}_sure", **on),
-        ]
+        key, known = name.replace("-", "_"), (name, *private)
+        rows[f"{key}_typical"] = theory.typical_samples, "about", name, "its thresholds", known
+        rows[f"{key}_sure"] = theory.sure_samples, "at most", name, "its thresholds", known
     for name in ("dp-nas-released", "dp-bernstein"):
-        key = f"{name.replace('-', '_')}_typical"
-        found.append(_bound(name, "about", "its forecast", _forecast, name, key=key, **given))
-    found.append(
-        _bound("dp-exp-nas, 2000 (t0 + t1 + t2)", "at most", f"{PAPER}, Theorem 3.3",
-               theory.stopping_upper_bound, *private, **on)
-    )  # fmt: skip
-    return _Section("stopping", f"{title}, epsilon = {epsilon:g}", "samples", given, found)
+        rows[f"{name.replace('-', '_')}_typical"] = _forecast, "about", name, "its forecast", (name, *private)
+    proved = "dp-exp-nas, 2000 (t0 + t1 + t2)", f"{PAPER}, Theorem 3.3"
+    rows["stopping_upper_bound"] = theory.stopping_upper_bound, "at most", *proved, private
+    return _Section("stopping", title, "samples", given, _compute(rows, **ends))
 
 
-def _forecast(name: str, mean: float, **options: float) -> float:
+def _forecast(name: str, mean: float, alpha: float, beta: float, epsilon: float, **ends: float) -> float:
     """Return about how many samples a rule takes that releases blocks."""
-    return make_rule(name, **options).forecast(mean) or math.inf
+    return make_rule(name, alpha=alpha, beta=beta, epsilon=epsilon, **ends).forecast(mean) or math.inf
 
 
-def _sample_range(low: float | None, high: float | None, radius: float | None) -> tuple[float, float]:
+def _sample_range(low: float | None, high: float | None, radius: float | None) -> dict[str, float]:
     """Return the range of samples, by default [0, 1]."""
-    if radius is not None:
-        if low is not None or high is not None:
-            raise ArgumentError(f"give --radius, or --low and --high, not both; got --radius {radius:g}")
-        return -checks.positive("radius", radius), radius
-    return 0.0 if low is None else low, 1.0 if high is None else high
+    if radius is None:
+        return {"low": 0.0 if low is None else low, "high": 1.0 if high is None else high}
+    if low is not None or high is not None:
+        raise ArgumentError(f"give --radius, or --low and --high, not both; got --radius {radius:g}")
+    return {"low": -checks.positive("radius", radius), "high": radius}
 
 
 def _to_json(section: _Section) -> dict[str, Any]:
     """Return bounds as JSON values, by their keys."""
-    rows = {one.key: asdict(one) for one in section.bounds}
-    for row in rows.values():
-        del row["key"]
-        if row["value"] is not None and math.isinf(row["value"]):
-            row["value"], row["note"] = None, "never"
-    return {"given": finite(section.given), "bounds": rows}
+    never = {"value": None, "note": "never"}
+    return {key: {**row, **(never if row["value"] == math.inf else {})} for key, row in section.bounds.items()}
 
 
 def _show_section(section: _Section) -> None:
     """Print bounds for a person."""
-    values = [one.value for one in section.bounds]
+    rows = section.bounds.values()
+    values = [row["value"] for row in rows]
     columns: list[Column] = [
-        ("kind", [one.kind for one in section.bounds]),
+        ("kind", [row["kind"] for row in rows]),
         (section.unit, ["-" if v is None else "never" if math.isinf(v) else number(v) for v in values]),
-        ("of what", [one.what for one in section.bounds]),
-        ("source", [one.source for one in section.bounds]),
+        ("of what", [row["what"] for row in rows]),
+        ("source", [row["source"] for row in rows]),
     ]
     show(section.title, "bold")
     show("")
     console().print(wrapped_table(columns, words=("of what", "source")))
     show("")
-    for one in section.bounds:
-        if one.note:
-            show(f"{one.what} ({one.source}): {one.note}", "dim", wrap=True)
-
-
-def _show_kinds(sections: Sequence[_Section]) -> None:
-    """Print the meaning of each kind that occurs."""
-    used = {one.kind for section in sections for one in section.bounds}
-    for kind, meaning in KINDS.items():
-        if kind in used:
-            show(f"{kind}: {meaning}.", "dim", wrap=True)
+    for row in rows:
+        if row["note"]:
+            show(f"{row['what']} ({row['source']}): {row['note']}", "dim", wrap=True)

@@ -7,39 +7,27 @@ import typer
 from rich.table import Table
 
 from discreet.cli._console import Column, fitting_table, show_json
-from discreet.cli._options import completion, examples
-from discreet.cli._simulation import (
-    SPARE_COLUMNS,
-    SimulationOptions,
-    read_policy_options,
-    regret_columns,
-    with_simulation_options,
-)
+from discreet.cli._options import command, completion, read_options
+from discreet.cli._simulation import REFUSED, SPARE_COLUMNS, SimulationOptions, regret_columns, with_simulation_options
 from discreet.core.registry import POLICIES, find
 from discreet.lab.results import Results
 from discreet.lab.setting import with_options
 from discreet.lab.simulate import LEAGUE, Entry, league
 
-app = typer.Typer()
+NAMES = "Short names of policies, with options of their own after a colon: dp-ucb:preset=thesis."
 
 
-@app.command(
-    "compare",
-    epilog=examples(
-        "discreet compare --instance C2 --epsilon 0.25",
-        "discreet compare dp-se dp-ucb dp-ucb:preset=thesis --epsilon 0.5",
-        "discreet compare dp-se dp-ucb dp-se-svt --arms 10 --epsilon 1 --horizon 1e6 --output league.npz",
-    ),
+@command(
+    "discreet compare --instance C2 --epsilon 0.25",
+    "discreet compare dp-se dp-ucb dp-ucb:preset=thesis --epsilon 0.5",
+    "discreet compare dp-se dp-ucb dp-se-svt --arms 10 --epsilon 1 --horizon 1e6 --output league.npz",
 )
 @with_simulation_options
 def _compare(
     policies: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="POLICY",
-            help="Short names of policies, with options of their own after a colon: dp-ucb:preset=thesis.",
-            autocompletion=completion(POLICIES),
-            show_default=" ".join(LEAGUE),
+            metavar="POLICY", help=NAMES, autocompletion=completion(POLICIES), show_default=" ".join(LEAGUE)
         ),
     ] = None,
     *,
@@ -65,7 +53,7 @@ def _read_entry(text: str) -> Entry:
     """
     name, colon, options = text.partition(":")
     find(name, "policy")
-    return (name, read_policy_options(options.split(","))) if colon else name
+    return (name, read_options(options.split(","), refused=REFUSED)) if colon else name
 
 
 def _league_table(results: Results) -> Table:

@@ -3,32 +3,29 @@
 import math
 from typing import Annotated, Any
 
-import typer
+import numpy as np
 
 from discreet import theory
 from discreet.bandits import DPSharpElimination
 from discreet.cli._console import Column, console, fitting_table, show, show_json
-from discreet.cli._options import Beta, Json, examples, real_option, whole_option
+from discreet.cli._options import Beta, Json, command, real, whole
 from discreet.core.errors import ArgumentError
 from discreet.lab.results import finite
 from discreet.theory import EliminationPlan
 
-app = typer.Typer()
+EPOCH = ("epoch", "target_gap", "pulls_per_arm", "pulls", "threshold")
 
 
-@app.command(
-    "plan",
-    epilog=examples(
-        "discreet plan --arms 4 --epsilon 0.5 --gap 0.05 --beta 0.05",
-        "discreet plan --arms 4 --epsilon 0.5 --pulls 1e6 --json",
-    ),
+@command(
+    "discreet plan --arms 4 --epsilon 0.5 --gap 0.05 --beta 0.05",
+    "discreet plan --arms 4 --epsilon 0.5 --pulls 1e6 --json",
 )
 def _plan(
     *,
-    arms: Annotated[int, whole_option("How many arms there are.")],
-    epsilon: Annotated[float, real_option("The privacy parameter.")],
-    gap: Annotated[float | None, real_option("The smallest difference from the best arm's mean to be told.")] = None,
-    pulls: Annotated[int | None, whole_option("Instead of --gap: the pulls that there are; 1e6 is fine.")] = None,
+    arms: Annotated[int, whole("How many arms there are.")],
+    epsilon: Annotated[float, real("The privacy parameter.")],
+    gap: Annotated[float | None, real("The smallest difference from the best arm's mean to be told.")] = None,
+    pulls: Annotated[int | None, whole("Instead of --gap: the pulls that there are; 1e6 is fine.")] = None,
     beta: Beta = 0.05,
     json: Json = False,
 ) -> None:
@@ -59,23 +56,16 @@ def _choose_plan(arms: int, epsilon: float, gap: float | None, pulls: int | None
 def _to_json(plan: EliminationPlan) -> dict[str, Any]:
     """Return a plan as JSON values."""
     sharp = _sharp_pulls(plan)
+    epochs = np.arange(1, plan.epochs + 1)
+    columns = (epochs, plan.target_gaps, plan.pulls_per_arm, plan.pulls, plan.thresholds)
     return {
-        "arms": plan.arms,
-        **finite({"epsilon": plan.epsilon}),
-        "gap": plan.gap,
-        "beta": plan.beta,
-        "epochs": [
-            {"epoch": place + 1, "target_gap": gap, "pulls_per_arm": each, "pulls": every, "threshold": threshold}
-            for place, (gap, each, every, threshold) in enumerate(
-                zip(plan.target_gaps.tolist(), plan.pulls_per_arm.tolist(), plan.pulls.tolist(),
-                    plan.thresholds.tolist(), strict=True)
-            )
-        ],
+        **finite({name: getattr(plan, name) for name in ("arms", "epsilon", "gap", "beta")}),
+        "epochs": [dict(zip(EPOCH, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)],
         "pulls_per_arm": int(plan.pulls_per_arm.sum()),
         "pulls": plan.total,
         "pulls_due_to_privacy": plan.price_of_privacy,
         "sharp": {"policy": DPSharpElimination.key, "pulls_per_arm": sharp, "pulls": sharp and sharp * plan.arms},
-    }  # fmt: skip
+    }
 
 
 def _sharp_pulls(plan: EliminationPlan) -> int | None:

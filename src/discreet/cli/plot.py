@@ -6,26 +6,18 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli._console import check_writable, show
-from discreet.cli._options import examples
+from discreet.cli._options import command, option
 from discreet.core.errors import ArgumentError
 from discreet.lab.results import Results
 
 PICTURES = (".png", ".pdf", ".svg")
 
-app = typer.Typer()
 
-
-@app.command(
-    "plot",
-    epilog=examples(
-        "discreet compare --epsilon 0.25 --output league.npz", "discreet plot league.npz --log -o league.pdf"
-    ),
-)
+@command("discreet compare --epsilon 0.25 --output league.npz", "discreet plot league.npz --log -o league.pdf")
 def _plot(
     file: Annotated[Path, typer.Argument(metavar="FILE.npz", help="What --output of simulate or compare wrote.")],
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A .png, .pdf or .svg.", show_default="FILE.png"),
+        Path | None, option("FILE", "A .png, .pdf or .svg.", "--output", "-o", show_default="FILE.png")
     ] = None,
     log: Annotated[bool, typer.Option("--log", help="Logarithmic axes.")] = False,
 ) -> None:

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
 from discreet.cli._console import console, plain_table, show, show_json
-from discreet.cli._options import Json, first_sentence
+from discreet.cli._options import Json, command, first_sentence
 from discreet.core.algorithm import Algorithm
 from discreet.core.options import field_names, required_options
 from discreet.core.registry import TABLES
@@ -17,10 +16,8 @@ from discreet.core.registry import TABLES
 TITLES = {"policy": "Policies", "rule": "Stopping rules (for `discreet stop`)"}
 ROOM_FOR_CLASSES = 120  # columns
 
-app = typer.Typer()
 
-
-@app.command("policies")
+@command()
 def _policies(json: Json = False) -> None:
     """List every policy and stopping rule with its options."""
     rows = [_describe(what, name, kind) for what, table in TABLES.items() for name, kind in sorted(table.items())]
@@ -58,11 +55,8 @@ def _table(rows: Sequence[dict[str, Any]], title: str) -> Table:
     table.add_column("what it is")
     for row in rows:
         options = ", ".join([f"{name}*" for name in row["needs"]] + list(row["options"]))
-        table.add_row(*map(Text, (row["name"], row["private"], row["class"], options, _summary(row))))
+        summary = f"(experimental) {row['summary']}" if row["experimental"] else row["summary"]
+        table.add_row(*map(Text, (row["name"], row["private"], row["class"], options, summary)))
     if console().width < ROOM_FOR_CLASSES:
         del table.columns[2]
     return table
-
-
-def _summary(row: dict[str, Any]) -> str:
-    return f"(experimental) {row['summary']}" if row["experimental"] else row["summary"]

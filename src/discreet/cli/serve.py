@@ -6,48 +6,37 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli import _options as opt
 from discreet.cli import missing_package
 from discreet.cli._console import complain, show
-from discreet.cli._options import examples, real_option, whole_option
 from discreet.core.errors import ArgumentError
 
-app = typer.Typer()
 
-
-@app.command(
-    "serve",
-    epilog=examples(
-        "discreet serve",
-        "discreet serve --database postgresql://discreet@localhost/discreet --workers 4",
-        "discreet serve --restored",
-    ),
+@opt.command(
+    "discreet serve",
+    "discreet serve --database postgresql://discreet@localhost/discreet --workers 4",
+    "discreet serve --restored",
 )
 def _serve(
     database: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="An SQLite file, or postgresql://user:password@host/name.")
+        str, opt.option("ADDRESS", "An SQLite file, or postgresql://user:password@host/name.")
     ] = "discreet.db",
     *,
     host: Annotated[
-        str, typer.Option(metavar="HOST", help="Where to listen; put a proxy with HTTPS in front of others.")
+        str, opt.option("HOST", "Where to listen; put a proxy with HTTPS in front of others.")
     ] = "127.0.0.1",
-    port: Annotated[int, whole_option("Where to listen; 0 is any port that is free.")] = 8477,
-    workers: Annotated[int, whole_option("Processes; more than one with PostgreSQL.")] = 1,
+    port: Annotated[int, opt.whole("Where to listen; 0 is any port that is free.")] = 8477,
+    workers: Annotated[int, opt.whole("Processes; more than one with PostgreSQL.")] = 1,
     journal: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="A list of releases, by which a restored backup is found out; keep it apart."
-        ),
+        str | None, opt.option("FILE", "A list of releases, by which a restored backup is found out; keep it apart.")
     ] = None,
     restored: Annotated[
         bool, typer.Option(help="The database comes from a backup: forfeit all open epochs before anything else.")
     ] = False,
-    tick: Annotated[float, real_option("Seconds between looks for due epochs.")] = 1.0,
+    tick: Annotated[float, opt.real("Seconds between looks for due epochs.")] = 1.0,
     secure: Annotated[bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.")] = False,
-    origins: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--origin", metavar="URL", help="A site whose pages may assign and report, as https://shop.example."
-        ),
+    origin: Annotated[
+        list[str] | None, opt.option("URL", "A site whose pages may assign and report, as https://shop.example.")
     ] = None,
 ) -> None:
     """Run private experiments for a team: an HTTP API and a dashboard on a database.
@@ -66,7 +55,7 @@ def _serve(
         journal=journal,
         tick=tick,
         secure=secure,
-        origins=tuple(origins or ()),
+        origins=tuple(origin or ()),
     )
     prepared = server.prepare(settings, restored=restored)
     for experiment, epoch in prepared.forfeited:
@@ -85,7 +74,6 @@ def _free_port(host: str) -> int:
     try:
         with socket.socket() as probe:
             probe.bind((host, 0))
-            port: int = probe.getsockname()[1]
-            return port
+            return int(probe.getsockname()[1])
     except OSError as error:
         raise ArgumentError(f"host must be an address of this machine, got {host!r}: {error.strerror}") from None

@@ -7,34 +7,24 @@ import typer
 from rich.table import Table
 
 from discreet.cli._console import Column, fitting_table, show_json
-from discreet.cli._options import completion, examples
+from discreet.cli._options import command, completion
 from discreet.cli._simulation import SPARE_COLUMNS, SimulationOptions, regret_columns, with_simulation_options
 from discreet.core.registry import POLICIES, find
 from discreet.lab.results import NEVER, Simulation
 from discreet.lab.setting import Setting
 from discreet.reproduction.tables import number
 
-app = typer.Typer()
+NAMES = "The policy's short name; `discreet policies` lists all."
 
 
-@app.command(
-    "simulate",
-    epilog=examples(
-        "discreet simulate dp-se --instance C2 --arms 5 --epsilon 0.25 --horizon 5e7 --runs 30 --seed 7",
-        "discreet simulate dp-ucb --epsilon 1 -O preset=thesis --output thesis.npz",
-        'discreet simulate se --arm 0.3 --arm "beta(2,5)" --arm "csv(clicks.csv,rate)" --horizon 1e6 --json',
-    ),
+@command(
+    "discreet simulate dp-se --instance C2 --arms 5 --epsilon 0.25 --horizon 5e7 --runs 30 --seed 7",
+    "discreet simulate dp-ucb --epsilon 1 -O preset=thesis --output thesis.npz",
+    'discreet simulate se --arm 0.3 --arm "beta(2,5)" --arm "csv(clicks.csv,rate)" --horizon 1e6 --json',
 )
 @with_simulation_options
 def _simulate(
-    policy: Annotated[
-        str,
-        typer.Argument(
-            metavar="POLICY",
-            help="The policy's short name; `discreet policies` lists all.",
-            autocompletion=completion(POLICIES),
-        ),
-    ],
+    policy: Annotated[str, typer.Argument(metavar="POLICY", help=NAMES, autocompletion=completion(POLICIES))],
     options: SimulationOptions,
 ) -> None:
     """Simulate a policy on an instance and summarise its regret."""
@@ -65,9 +55,7 @@ def _arms_table(simulation: Simulation) -> Table:
     ]
     times = [column[column != NEVER] for column in simulation.dropped.T]
     if any(map(len, times)):
-        columns += [
-            ("dropped in", [f"{len(column)} of {runs}" for column in times]),
-            ("after", [number(float(np.mean(column))) if len(column) else "-" for column in times]),
-            ("latest", [number(float(max(column))) if len(column) else "-" for column in times]),
-        ]
+        columns.append(("dropped in", [f"{len(column)} of {runs}" for column in times]))
+        for heading, figure in (("after", np.mean), ("latest", np.max)):
+            columns.append((heading, [number(float(figure(column))) if len(column) else "-" for column in times]))
     return fitting_table(columns, ("latest", "pays", "share"))

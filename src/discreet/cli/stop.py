@@ -5,20 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet._wording import plural
 from discreet.cli import Interrupted
-from discreet.cli._console import complain, counted, show, show_json
-from discreet.cli._options import (
-    Alpha,
-    Beta,
-    High,
-    Json,
-    Low,
-    Radius,
-    completion,
-    examples,
-    real_option,
-    whole_option,
-)
+from discreet.cli import _options as opt
+from discreet.cli._console import complain, show, show_json
 from discreet.core.errors import ArgumentError
 from discreet.core.ledger import spent
 from discreet.core.registry import RULES, make_rule
@@ -27,54 +17,35 @@ from discreet.lab.columns import read_numbers
 from discreet.stopping import StoppingRule
 
 NOT_REACHED = 3  # the exit code
+SOURCES = "A CSV file, a file with one number in a line, a Parquet file, or - for standard input."
+HEADING = "it does if its first line is not a number"
+CLIPPED = "Move values outside the range into it, instead of refusing them."
 
-app = typer.Typer()
 
-
-@app.command(
-    "stop",
-    epilog=examples(
-        "discreet stop clicks.csv --column clicked --epsilon 1 --alpha 0.1 --beta 0.05 --low 0 --high 1",
-        "shuf incomes.txt | discreet stop - --epsilon 0.5 --alpha 0.2 --beta 0.01 --low 0 --high 2e5 --clip --json",
-    ),
+@opt.command(
+    "discreet stop clicks.csv --column clicked --epsilon 1 --alpha 0.1 --beta 0.05 --low 0 --high 1",
+    "shuf incomes.txt | discreet stop - --epsilon 0.5 --alpha 0.2 --beta 0.01 --low 0 --high 2e5 --clip --json",
 )
 def _stop(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="A CSV file, a file with one number in a line, a Parquet file, or - for standard input.",
-        ),
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help=SOURCES)],
     *,
     rule: Annotated[
         str,
-        typer.Option(
-            metavar="NAME", help="The stopping rule; `discreet policies` lists all.", autocompletion=completion(RULES)
-        ),
+        opt.option("NAME", "The stopping rule; `discreet policies` lists all.", autocompletion=opt.completion(RULES)),
     ] = "dp-bernstein",
-    epsilon: Annotated[float | None, real_option("The privacy parameter, for private rules.")] = None,
-    alpha: Alpha,
-    beta: Beta,
-    low: Low = None,
-    high: High = None,
-    radius: Radius = None,
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The column to read; needed if the file has several.")
-    ] = None,
+    epsilon: Annotated[float | None, opt.real("The privacy parameter, for private rules.")] = None,
+    alpha: opt.Alpha,
+    beta: opt.Beta,
+    low: opt.Low = None,
+    high: opt.High = None,
+    radius: opt.Radius = None,
+    column: Annotated[str | None, opt.option("NAME", "The column to read; needed if the file has several.")] = None,
     header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether text begins with a heading.",
-            show_default="it does if its first line is not a number",
-        ),
+        bool | None, typer.Option(help="Whether text begins with a heading.", show_default=HEADING)
     ] = None,
-    max_samples: Annotated[int | None, whole_option("Give up after this many samples; 1e6 is fine.")] = None,
-    clip: Annotated[
-        bool, typer.Option("--clip", help="Move values outside the range into it, instead of refusing them.")
-    ] = False,
-    json: Json = False,
+    max_samples: Annotated[int | None, opt.whole("Give up after this many samples; 1e6 is fine.")] = None,
+    clip: Annotated[bool, typer.Option("--clip", help=CLIPPED)] = False,
+    json: opt.Json = False,
 ) -> None:
     """Give the private mean of a file or a pipe, reading only as much as that takes. The noise is real.
 
@@ -87,12 +58,12 @@ def _stop(
     The exit code is 3, and no mean is printed, when the data end (or --max-samples is reached) too early.
     """
     options = {"alpha": alpha, "beta": beta, "low": low, "high": high, "radius": radius, "max_samples": max_samples}
-    stream = Stream(_build_rule(rule, epsilon, **options), clip=clip)
+    stream = Stream(_build_rule(rule, epsilon, options), clip=clip)
     _feed(stream, file, column, header)
     _report(stream, json)
 
 
-def _build_rule(name: str, epsilon: float | None, **options: Any) -> StoppingRule:
+def _build_rule(name: str, epsilon: float | None, options: dict[str, Any]) -> StoppingRule:
     """Return the rule; errors name the options of the command."""
     if name in RULES:
         private = RULES[name].reason is not None
@@ -101,8 +72,7 @@ def _build_rule(name: str, epsilon: float | None, **options: Any) -> StoppingRul
         if not private and epsilon is not None:
             others = ", ".join(sorted(key for key, kind in RULES.items() if kind.reason is not None))
             raise ArgumentError(f"{name} is not private and takes no --epsilon, got {epsilon:g}; private are {others}")
-    low, high, radius = (options[key] for key in ("low", "high", "radius"))
-    if radius is None and (low is None or high is None):
+    if options["radius"] is None and None in (options["low"], options["high"]):
         raise ArgumentError(
             "give the range of the samples as --low and --high, or as --radius: it must be known without looking at "
             "the data, since a range taken from them would say something about them"
@@ -119,11 +89,10 @@ def _feed(stream: Stream, source: str, column: str | None, header: bool | None) 
         try:
             stream.feed(numbers)
         except ArgumentError as error:
-            told = f"{error}. This message quotes the data, and is not private. {_spent(stream)}"
-            raise ArgumentError(told.strip()) from error
+            told = f"{error}. This message quotes the data, and is not private.{_spent(stream)}"
+            raise ArgumentError(told) from error
         except KeyboardInterrupt as error:
-            told = f"no mean after {counted(stream.samples, 'sample')}. {_spent(stream)}"
-            raise Interrupted(told.strip()) from error
+            raise Interrupted(f"no mean after {plural(stream.samples, 'sample')}.{_spent(stream)}") from error
 
 
 def _report(stream: Stream, json: bool) -> None:
@@ -131,23 +100,19 @@ def _report(stream: Stream, json: bool) -> None:
     rule, result, ahead = stream.algorithm, stream.result, stream.ahead
     if json:
         promised = result.privacy.promised
-        found = {
-            "rule": rule.key,
-            "low": rule.grid.low,
-            "high": rule.grid.high,
-            "clip": stream.clip,
-            "next_decision": result.samples + ahead if ahead else None,
-            "reached": result.reached,
-            "estimate": result.estimate,
-            "samples": result.samples,
-            "alpha": result.alpha,
-            "beta": result.beta,
-            "epsilon": result.epsilon if promised else None,
-            "reason": result.reason,
-            "simulated": result.simulated,
-            "epsilon_spent": spent(result.ledger) if promised else None,
-        }
-        show_json(found)
+        names = ("reached", "estimate", "samples", "alpha", "beta", "reason", "simulated")
+        show_json(
+            {
+                "rule": rule.key,
+                "low": rule.grid.low,
+                "high": rule.grid.high,
+                "clip": stream.clip,
+                "next_decision": result.samples + ahead if ahead else None,
+                **{name: getattr(result, name) for name in names},
+                "epsilon": result.epsilon if promised else None,
+                "epsilon_spent": spent(result.ledger) if promised else None,
+            }
+        )
     elif result.reached:
         _show_mean(stream)
     else:
@@ -163,7 +128,7 @@ def _show_mean(stream: Stream) -> None:
     show(f"mean {result.estimate:.6g}", "bold")
     show(
         f"It is within {100 * rule.alpha:g}% of the true mean{clipped} with probability {1 - rule.beta:.12g}, if the "
-        f"samples are independent draws. {rule.key} needed {counted(result.samples, 'sample')}.",
+        f"samples are independent draws. {rule.key} needed {plural(result.samples, 'sample')}.",
         wrap=True,
     )
     if not result.privacy.promised:
@@ -180,12 +145,12 @@ def _shortfall(stream: Stream) -> str:
     when = f": it decides next at {samples + stream.ahead:,}" if stream.ahead > 1 else ""
     knobs = "--alpha, --beta or --epsilon" if stream.privacy.promised else "--alpha or --beta"
     return (
-        f"{counted(samples, 'sample')} read, {end}, and {rule.key} needs more{when}. "
-        f"A larger {knobs} needs fewer; a mean near 0 needs many. {_spent(stream)}"
-    ).strip()
+        f"{plural(samples, 'sample')} read, {end}, and {rule.key} needs more{when}. "
+        f"A larger {knobs} needs fewer; a mean near 0 needs many.{_spent(stream)}"
+    )
 
 
 def _spent(stream: Stream) -> str:
-    """Return a sentence on the cost of tests without success; it is empty if there were none."""
+    """Return another sentence, on the cost of tests without success; it is empty if there were none."""
     cost = spent(stream.ledger) if stream.privacy.promised else 0.0
-    return f"The tests so far have spent epsilon = {cost:g} on these people all the same." if cost else ""
+    return f" The tests so far have spent epsilon = {cost:g} on these people all the same." if cost else ""

@@ -6,14 +6,14 @@
             if show(trial.arm):
                 trial.reward = 1
 
-The logic is written once, as generators that yield effects:
+The logic is written once, as coroutines:
 
-    effects                      the effects (send, pause, work) and the decorator of operations
+    running                      runtimes, and the decorator that makes an operation of a coroutine
     api                          the HTTP API: address and key, requests, replies and errors
     outbox                       the queue of reports
     logic                        retries, batches, fallbacks
     service, experiment          the operations of both clients
-    client, async_client         the two clients, which carry out the effects
+    client, async_client         the two clients, with a runtime of threads and one of asyncio
 
 It needs httpx and msgspec: pip install 'discreet[client]'.
 """

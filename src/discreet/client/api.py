@@ -15,16 +15,15 @@ import httpx
 import msgspec
 
 from discreet._version import __version__
-from discreet.client.effects import Reply, Send, Unanswered
 from discreet.core import checks
 from discreet.core.errors import ArgumentError, ServiceError
-from discreet.service.http.messages import Problem, Request
+from discreet.service.messages import Problem, Request
 
 T = TypeVar("T")
 
 ADDRESS, KEY = "DISCREET_ADDRESS", "DISCREET_KEY"  # variables of the environment
 BUSY = frozenset({429})  # the service took nothing: any request may be sent again
-TROUBLE = frozenset({429, 502, 503, 504})  # it may have taken it: only what is repeatable may be sent again
+TROUBLE = frozenset({429, 502, 503, 504})  # it may have taken it: not what is to be done once
 NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 
 
@@ -81,7 +80,7 @@ class Call(Generic[T]):
         answer: The type of the answer.
         message: The body.
         query: The query parameters.
-        repeatable: True if sending the request twice has the same effect as sending it once.
+        once: True if sending the request twice would do something twice.
     """
 
     method: str
@@ -89,47 +88,46 @@ class Call(Generic[T]):
     answer: type[T]
     message: Request | None = field(default=None, repr=False)
     query: dict[str, str] = field(default_factory=dict)
-    repeatable: bool = True
+    once: bool = False
 
-    def send(self, timeout: float) -> Send:
-        """Return the call as one HTTP request."""
+    def body(self) -> bytes | None:
+        """Return the message as JSON, which may contain rewards."""
         try:
-            body = None if self.message is None else msgspec.json.encode(self.message)
+            return None if self.message is None else msgspec.json.encode(self.message)
         except UnicodeEncodeError:  # half of a surrogate pair, such as a broken cookie may contain
             raise ServiceError("the request holds text that is no Unicode") from None
-        return Send(self.method, self.path, timeout, self.query, body)
 
     def may_repeat(self, status: int) -> bool:
         """Return True if the request may be sent again after a reply with this status."""
-        return status in (TROUBLE if self.repeatable else BUSY)
+        return status in (BUSY if self.once else TROUBLE)
 
-    def read(self, reply: Reply) -> T:
+    def read(self, reply: httpx.Response) -> T:
         """Return the answer in a reply, or raise the error in it."""
-        if reply.status >= 300:
+        if reply.status_code >= 300:
             raise error_in(reply)
         if self.answer is type(None):
             return None
         try:
-            return msgspec.json.decode(reply.body, type=self.answer)
+            return msgspec.json.decode(reply.content, type=self.answer)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise ServiceError(
                 f"what answered {self.method} {self.path} is no discreet service of this version; check the address",
-                status=reply.status,
+                status=reply.status_code,
             ) from None
 
 
-def error_in(reply: Reply) -> ServiceError:
+def error_in(reply: httpx.Response) -> ServiceError:
     """Return the error in a reply: RFC 9457 from the service, or else (a proxy answered) its status."""
     try:
-        found = msgspec.json.decode(reply.body, type=Problem)
+        found = msgspec.json.decode(reply.content, type=Problem)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return ServiceError(f"the service answered with status {reply.status}", status=reply.status)
+        return ServiceError(f"the service answered with status {reply.status_code}", status=reply.status_code)
     part = f" ({found.field})" if found.field else ""
     message = f"{found.title}: {found.detail}{part}"
-    return ServiceError(message, status=reply.status, kind=found.type, detail=found.detail, field=found.field)
+    return ServiceError(message, status=reply.status_code, kind=found.type, detail=found.detail, field=found.field)
 
 
-def retry_after(reply: Reply) -> float:
+def retry_after(reply: httpx.Response) -> float:
     """Return the seconds of a Retry-After header; 0 without one, or if it is a date."""
     try:
         return max(0.0, float(reply.headers.get("retry-after", "0")))
@@ -137,21 +135,13 @@ def retry_after(reply: Reply) -> float:
         return 0.0
 
 
-def as_reply(response: httpx.Response) -> Reply:
-    """Return httpx's response as a reply."""
-    return Reply(
-        response.status_code, {name.lower(): value for name, value in response.headers.items()}, response.content
-    )
-
-
-def as_unanswered(error: httpx.HTTPError) -> Unanswered:
-    """Return httpx's error without the request, which it holds with its body."""
-    arrived = not isinstance(error, NEVER_SENT)
+def silence(error: httpx.HTTPError) -> str:
+    """Return the reason why no reply came."""
     if isinstance(error, httpx.TimeoutException):
-        return Unanswered("no answer in time", arrived)
+        return "no answer in time"
     if isinstance(error, httpx.ConnectError):
-        return Unanswered(str(error) or "no connection", arrived)
-    return Unanswered(f"the connection broke ({type(error).__name__})", arrived)
+        return str(error) or "no connection"
+    return f"the connection broke ({type(error).__name__})"
 
 
 def path(*parts: str) -> str:

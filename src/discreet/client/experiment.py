@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from discreet.client.api import TROUBLE, Call, path
-from discreet.client.effects import Effects, Pause, Work, operation
 from discreet.client.logic import ClientLogic, fallback_assignment, finite, unit_name
+from discreet.client.running import operation
 from discreet.client.service import ServiceOperations
 from discreet.core.errors import ArgumentError, ServiceError, UnreachableError
-from discreet.service.http.messages import (
-    MOST_UNITS,
-    Assignment,
-    Assignments,
-    AssignRequest,
-    Epochs,
-    EpochTotals,
-    EpochView,
-    ExperimentView,
-    PlanView,
-    Releases,
-    ReleaseView,
-)
+from discreet.service import messages
+from discreet.service.messages import Assignment, EpochTotals, ExperimentView, PlanView
 
 if TYPE_CHECKING:
     from discreet.logs import Columns, LogTotals
-
-T = TypeVar("T")
 
 
 class Trial:
@@ -73,7 +61,7 @@ class ExperimentOperations:
     """
 
     def __init__(
-        self, client: ServiceOperations, name: str, fallback: str | None, default_reward: float | None
+        self, client: ServiceOperations[Any, Any], name: str, fallback: str | None, default_reward: float | None
     ) -> None:
         self._client = client
         self.name = name
@@ -86,30 +74,24 @@ class ExperimentOperations:
 
     # ------------------------------------------------------------------ assign and report
 
-    def _assign_one(self, unit: str) -> Effects[Assignment]:
-        [assignment] = yield from self._assign_many([unit])
-        return assignment
-
-    def _assign_many(self, units: Sequence[str]) -> Effects[list[Assignment]]:
-        names = [unit_name(unit) for unit in units]
-        effects = self._logic.assign(self.name, names)
-        if self.fallback is None:
-            return (yield from effects)
-        instead = [fallback_assignment(name, self.fallback) for name in names]
-        return (yield from self._logic.with_fallback(effects, instead))
+    async def _assign(self, unit: str | Sequence[str]) -> Assignment | list[Assignment]:
+        names = [unit_name(one) for one in ([unit] if isinstance(unit, str) else unit)]
+        instead = None if self.fallback is None else [fallback_assignment(name, self.fallback) for name in names]
+        assigned = await self._logic.with_fallback(lambda: self._logic.assign(self.name, names), instead)
+        return assigned[0] if isinstance(unit, str) else assigned
 
     @operation
-    def assign_nameless(self, count: int) -> Effects[list[Assignment]]:
+    async def assign_nameless(self, count: int) -> list[Assignment]:
         """Return assignments of `count` units without names, for event-level privacy."""
         found: list[Assignment] = []
         while len(found) < count:
-            request = AssignRequest(count=min(MOST_UNITS, count - len(found)))
-            call = Call("POST", self._path("assignments"), Assignments, request, repeatable=False)
-            found += (yield from self._logic.ask(call)).assignments
+            request = messages.AssignRequest(count=min(messages.MOST_UNITS, count - len(found)))
+            call = Call("POST", self._path("assignments"), messages.Assignments, request, once=True)
+            found += (await self._logic.ask(call)).assignments
         return found
 
     @operation
-    def report(self, assignment: Assignment | str | None, reward: Any) -> Effects[bool]:
+    async def report(self, assignment: Assignment | str | None, reward: Any) -> bool:
         """Queue the reward of an assignment, to be sent in the background. The first reward stands.
 
         Args:
@@ -119,24 +101,24 @@ class ExperimentOperations:
         Returns:
             True if it is queued; False if the assignment does not learn, its token is malformed, or the outbox is full.
         """
-        return (yield from self._logic.report(assignment, reward))
+        return await self._logic.report(assignment, reward)
 
-    def _begin(self, unit: str) -> Effects[Trial]:
-        if self.fallback is None:
-            return (yield from self._try(unit))
-        instead = Trial(fallback_assignment(unit_name(unit), self.fallback), self._default or 0.0)
-        return (yield from self._logic.with_fallback(self._try(unit), instead))
+    async def _begin(self, unit: str) -> Trial:
+        instead = None
+        if self.fallback is not None:
+            instead = Trial(fallback_assignment(unit_name(unit), self.fallback), self._default or 0.0)
+        return await self._logic.with_fallback(lambda: self._try(unit), instead)
 
-    def _try(self, unit: str) -> Effects[Trial]:
+    async def _try(self, unit: str) -> Trial:
         if self._default is None:
             # Before the unit is assigned: if this fails, no assignment is left without a report.
-            self._default = yield from self._default_reward()
-        [assignment] = yield from self._logic.assign(self.name, [unit_name(unit)])
+            self._default = await self._default_reward()
+        [assignment] = await self._logic.assign(self.name, [unit_name(unit)])
         return Trial(assignment, self._default)
 
-    def _default_reward(self) -> Effects[float]:
+    async def _default_reward(self) -> float:
         try:
-            return (yield from self._logic.ask(self._view())).default_reward
+            return (await self._logic.ask(self._view())).default_reward
         except ServiceError as error:
             if error.status == 403:
                 raise ServiceError(
@@ -145,33 +127,33 @@ class ExperimentOperations:
                 ) from None
             raise
 
-    def _end(self, trial: Trial) -> Effects[bool]:
-        return (yield from self._logic.report(trial.assignment, trial.reward))
+    async def _end(self, trial: Trial) -> bool:
+        return await self._logic.report(trial.assignment, trial.reward)
 
     # ------------------------------------------------------------------ read
 
     @operation
-    def view(self) -> Effects[ExperimentView]:
+    async def view(self) -> ExperimentView:
         """Return the experiment: its state, its privacy, and the releases of each arm."""
-        return (yield from self._logic.ask(self._view()))
+        return await self._logic.ask(self._view())
 
     @operation
-    def releases(self) -> Effects[list[ReleaseView]]:
+    async def releases(self) -> list[messages.ReleaseView]:
         """Return all releases, oldest first."""
-        return (yield from self._logic.ask(Call("GET", self._path("releases"), Releases))).releases
+        return (await self._logic.ask(Call("GET", self._path("releases"), messages.Releases))).releases
 
     @operation
-    def epochs(self) -> Effects[list[EpochView]]:
+    async def epochs(self) -> list[messages.EpochView]:
         """Return all epochs, oldest first."""
-        return (yield from self._logic.ask(Call("GET", self._path("epochs"), Epochs))).epochs
+        return (await self._logic.ask(Call("GET", self._path("epochs"), messages.Epochs))).epochs
 
     @operation
-    def plan(self) -> Effects[PlanView]:
+    async def plan(self) -> PlanView:
         """Return the plan of the open epoch: the contributions of each arm, and the grid."""
-        return (yield from self._logic.ask(Call("GET", self._path("plan"), PlanView)))
+        return await self._logic.ask(Call("GET", self._path("plan"), PlanView))
 
     @operation
-    def wait_until_settled(self, timeout: float = 3600.0, every: float = 2.0) -> Effects[ExperimentView]:
+    async def wait_until_settled(self, timeout: float = 3600.0, every: float = 2.0) -> ExperimentView:
         """Poll the experiment until it is settled or ended, or the time is up, and return it.
 
         Args:
@@ -180,52 +162,52 @@ class ExperimentOperations:
         """
         end = self._logic.clock() + timeout
         while True:
-            view = yield from self._logic.ask(self._view())
+            view = await self._logic.ask(self._view())
             if view.settled or view.state in ("stopped", "archived") or self._logic.clock() + every > end:
                 return view
-            yield Pause(every)
+            await self._logic.runtime.pause(every)
 
     # ------------------------------------------------------------------ run
 
     @operation
-    def start(self) -> Effects[ExperimentView]:
+    async def start(self) -> ExperimentView:
         """Start the experiment and charge its epsilon to its population. It cannot be changed afterwards."""
-        return (yield from self._do("start"))
+        return await self._do("start")
 
     @operation
-    def pause(self) -> Effects[ExperimentView]:
+    async def pause(self) -> ExperimentView:
         """Pause the experiment: units are assigned without learning."""
-        return (yield from self._do("pause"))
+        return await self._do("pause")
 
     @operation
-    def resume(self) -> Effects[ExperimentView]:
+    async def resume(self) -> ExperimentView:
         """Resume a paused experiment."""
-        return (yield from self._do("resume"))
+        return await self._do("resume")
 
     @operation
-    def stop(self) -> Effects[ExperimentView]:
+    async def stop(self) -> ExperimentView:
         """End the experiment for good."""
-        return (yield from self._do("stop"))
+        return await self._do("stop")
 
     @operation
-    def archive(self) -> Effects[ExperimentView]:
+    async def archive(self) -> ExperimentView:
         """Archive the experiment."""
-        return (yield from self._do("archive"))
+        return await self._do("archive")
 
     @operation
-    def delete(self) -> Effects[None]:
+    async def delete(self) -> None:
         """Delete a draft."""
-        yield from self._logic.ask(Call("DELETE", self._path(), type(None)))
+        await self._logic.ask(Call("DELETE", self._path(), type(None)))
 
     # ------------------------------------------------------------------ from an event log
 
     @operation
-    def close_with(self, totals: EpochTotals) -> Effects[None]:
+    async def close_with(self, totals: EpochTotals) -> None:
         """Close the open epoch with exact totals. The service adds noise and releases them."""
-        yield from self._hand_in(totals)
+        await self._hand_in(totals)
 
     @operation
-    def close_from_log(
+    async def close_from_log(
         self,
         log: Any,
         *,
@@ -233,7 +215,7 @@ class ExperimentOperations:
         after: Any = None,
         before: Any = None,
         columns: Columns | None = None,
-    ) -> Effects[LogTotals]:
+    ) -> LogTotals:
         """Close the open epoch with totals of an event log, which is aggregated here. See `discreet.logs`.
 
         Args:
@@ -251,25 +233,15 @@ class ExperimentOperations:
         """
         from discreet.logs import epoch_totals  # noqa: PLC0415  (an extra of its own)
 
-        view = yield from self._logic.ask(self._view())
-        plan = yield from self._logic.ask(Call("GET", self._path("plan"), PlanView))
+        view = await self._logic.ask(self._view())
+        plan = await self._logic.ask(Call("GET", self._path("plan"), PlanView))
         if plan.epoch != epoch:
             raise ArgumentError(f"epoch must be the open one, {plan.epoch}, with the `until` before it, got {epoch!r}")
-
-        def aggregate() -> LogTotals:
-            return epoch_totals(
-                log,
-                plan,
-                columns=columns,
-                after=after,
-                before=before,
-                default_reward=view.default_reward,
-                contribution=view.privacy.contribution,
-            )
-
-        found: LogTotals = yield Work(aggregate)
+        aggregate = functools.partial(epoch_totals, log, plan, columns=columns, after=after, before=before)
+        reward, contribution = view.default_reward, view.privacy.contribution
+        found = await self._logic.runtime.work(lambda: aggregate(default_reward=reward, contribution=contribution))
         try:
-            yield from self._hand_in(found.message)
+            await self._hand_in(found.message)
         except ServiceError as error:
             error.add_note(
                 f"epoch {epoch} would have used the log until {found.until!r}. If epochs() shows it closed, go on from "
@@ -278,14 +250,14 @@ class ExperimentOperations:
             raise
         return found
 
-    def _hand_in(self, totals: EpochTotals) -> Effects[None]:
+    async def _hand_in(self, totals: EpochTotals) -> None:
         try:
-            yield from self._logic.ask(self._totals(totals))
+            await self._logic.ask(Call("POST", self._path("totals"), type(None), totals, once=True))
         except ServiceError as error:
             if not isinstance(error, UnreachableError) and error.status not in TROUBLE:
                 raise
             # The totals may have arrived; the list of epochs shows it.
-            epochs = (yield from self._logic.ask(Call("GET", self._path("epochs"), Epochs))).epochs
+            epochs = (await self._logic.ask(Call("GET", self._path("epochs"), messages.Epochs))).epochs
             if not any(each.number == totals.epoch and each.state == "closed" for each in epochs):
                 raise error from None
 
@@ -297,11 +269,8 @@ class ExperimentOperations:
     def _view(self) -> Call[ExperimentView]:
         return Call("GET", self._path(), ExperimentView)
 
-    def _do(self, verb: str) -> Effects[ExperimentView]:
-        return self._logic.ask(Call("POST", self._path(verb), ExperimentView, repeatable=False))
-
-    def _totals(self, totals: EpochTotals) -> Call[None]:
-        return Call("POST", self._path("totals"), type(None), totals, repeatable=False)
+    async def _do(self, verb: str) -> ExperimentView:
+        return await self._logic.ask(Call("POST", self._path(verb), ExperimentView, once=True))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

@@ -1,27 +1,21 @@
-"""The logic of both clients, as generators of effects: retries, batches of reports, fallbacks."""
+"""The logic of both clients: retries, batches of reports, fallbacks."""
 
 import logging
 import math
 import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from discreet.client.api import Call, error_in, path, retry_after
-from discreet.client.effects import Effects, Pause, Unanswered
+import httpx
+
+from discreet.client.api import NEVER_SENT, Call, error_in, path, retry_after, silence
 from discreet.client.outbox import Outbox
+from discreet.client.running import Runtime
 from discreet.core import checks
 from discreet.core.errors import ArgumentError, FinishedError, ServiceError, UnreachableError
-from discreet.service.http.messages import (
-    MOST_REWARDS,
-    MOST_UNITS,
-    Assignment,
-    Assignments,
-    AssignRequest,
-    BatchedReward,
-    Receipts,
-    RewardBatch,
-)
+from discreet.service import messages
+from discreet.service.messages import MOST_REWARDS, MOST_UNITS, Assignment
 
 T = TypeVar("T")
 
@@ -31,12 +25,12 @@ DELIVERY = 10.0  # seconds to wait for the answer to a batch of reports
 log = logging.getLogger("discreet.client")
 
 
+@dataclass(eq=False, repr=False)
 class ClientLogic:
     """The operations of a client that need state: the outbox, and recent outages.
 
-    The arguments are those of `Client`.
-
     Args:
+        runtime: Sends requests and waits.
         patience: Seconds to keep trying a call.
         timeout: Seconds for one attempt.
         batch: The most reports in a batch.
@@ -46,33 +40,31 @@ class ClientLogic:
         clock: A monotonic clock, in seconds.
     """
 
-    def __init__(
-        self,
-        *,
-        patience: float,
-        timeout: float,
-        batch: int,
-        delay: float,
-        room: int,
-        when_full: str,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.patience = checks.positive("patience", patience)
-        self.timeout = checks.positive("timeout", timeout)
-        self.when_full = checks.choice("when_full", when_full, ("drop", "wait"))
-        size = checks.whole("batch", batch)
+    runtime: Runtime
+    patience: float
+    timeout: float
+    batch: int
+    delay: float
+    room: int
+    when_full: str
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        checks.positive("patience", self.patience)
+        checks.positive("timeout", self.timeout)
+        checks.choice("when_full", self.when_full, ("drop", "wait"))
+        size = checks.whole("batch", self.batch)
         if size > MOST_REWARDS:
-            raise ArgumentError(f"batch must be at most {MOST_REWARDS}, got {batch!r}")
-        self.outbox = Outbox(checks.whole("room", room), size, checks.positive("delay", delay), clock)
-        self.clock = clock
+            raise ArgumentError(f"batch must be at most {MOST_REWARDS}, got {size!r}")
+        self.outbox = Outbox(checks.whole("room", self.room), size, checks.positive("delay", self.delay), self.clock)
         self._down_until = self._fallback_warned = -math.inf
         self._tries = 0  # failed deliveries since the last success
         self._outage_warned = False
 
     # ------------------------------------------------------------------ one call
 
-    def ask(self, call: Call[T], patience: float | None = None, timeout: float | None = None) -> Effects[T]:
-        """Send a request until it is answered or `patience` seconds have passed.
+    async def ask(self, call: Call[T], patience: float | None = None, timeout: float | None = None) -> T:
+        """Send a request until it is answered or `patience` seconds have passed, and return the answer.
 
         Args:
             call: The request.
@@ -80,35 +72,45 @@ class ClientLogic:
             timeout: Seconds for one attempt. By default the client's, within `patience`.
 
         Raises:
-            UnreachableError: If no attempt was answered. A request that is not repeatable is not sent again once it
-                may have arrived.
+            UnreachableError: If no attempt was answered. A request to be done once is not sent again when it may have
+                arrived.
             ServiceError: If the service refused.
         """
         end = self.clock() + (self.patience if patience is None else patience)
         tries = 0
         while True:
             left = max(end - self.clock(), 0.01)
-            try:
-                reply = yield call.send(timeout or min(self.timeout, left))
-            except Unanswered as silence:
-                failure = UnreachableError(f"the service cannot be reached: {silence}")
-                if silence.arrived and not call.repeatable:
-                    raise UnreachableError(f"{silence}: look whether it was done before you repeat it") from None
-                pause = 0.0
+            reply = await self._send(call, timeout or min(self.timeout, left))
+            if isinstance(reply, UnreachableError):
+                failure, pause = reply, 0.0
+            elif call.may_repeat(reply.status_code):
+                failure, pause = UnreachableError(str(error_in(reply)), status=reply.status_code), retry_after(reply)
             else:
-                if not call.may_repeat(reply.status):
-                    return call.read(reply)
-                failure = UnreachableError(str(error_in(reply)), status=reply.status)
-                pause = retry_after(reply)
+                return call.read(reply)
             pause = max(pause, backoff(tries))
             tries += 1
             if self.clock() + pause >= end:
-                raise failure from None
-            yield Pause(pause)
+                raise failure
+            await self.runtime.pause(pause)
+
+    async def _send(self, call: Call[Any], timeout: float) -> httpx.Response | UnreachableError:
+        """Return the response to one attempt; or, if none came and it may be repeated, the error to raise at last."""
+        body = call.body()
+        try:
+            return await self.runtime.request(call.method, call.path, params=call.query, content=body, timeout=timeout)
+        except httpx.HTTPError as error:  # it holds the request with its body, so it goes no further
+            why, arrived = silence(error), not isinstance(error, NEVER_SENT)
+        except RuntimeError:
+            if not self.runtime.http.is_closed:
+                raise
+            raise UnreachableError("the client is closed") from None
+        if arrived and call.once:
+            raise UnreachableError(f"{why}: look whether it was done before you repeat it")
+        return UnreachableError(f"the service cannot be reached: {why}")
 
     # ------------------------------------------------------------------ assign
 
-    def assign(self, experiment: str, units: Sequence[str]) -> Effects[list[Assignment]]:
+    async def assign(self, experiment: str, units: Sequence[str]) -> list[Assignment]:
         """Return an assignment for each unit.
 
         Args:
@@ -117,25 +119,26 @@ class ClientLogic:
         """
         found: list[Assignment] = []
         for start in range(0, len(units), MOST_UNITS):
-            request = AssignRequest(units=list(units[start : start + MOST_UNITS]))
-            call = Call("POST", path("experiments", experiment, "assignments"), Assignments, request)
-            found += (yield from self.ask(call)).assignments
+            request = messages.AssignRequest(units=list(units[start : start + MOST_UNITS]))
+            call = Call("POST", path("experiments", experiment, "assignments"), messages.Assignments, request)
+            found += (await self.ask(call)).assignments
         return found
 
-    def with_fallback(self, effects: Effects[T], instead: T) -> Effects[T]:
+    async def with_fallback(self, operation: Callable[[], Awaitable[T]], instead: T | None) -> T:
         """Return the result of an operation, or `instead` if the service fails.
 
         For `patience` seconds after an outage the service is not asked again.
 
         Args:
-            effects: The operation.
-            instead: The result without the service.
+            operation: The operation.
+            instead: The result without the service; None to raise the error.
         """
+        if instead is None:
+            return await operation()
         if self.clock() < self._down_until:
-            effects.close()
             return instead
         try:
-            return (yield from effects)
+            return await operation()
         except ServiceError as error:
             if isinstance(error, UnreachableError):
                 self._down_until = self.clock() + self.patience
@@ -146,7 +149,7 @@ class ClientLogic:
 
     # ------------------------------------------------------------------ report
 
-    def report(self, assignment: Assignment | str | None, reward: Any) -> Effects[bool]:
+    async def report(self, assignment: Assignment | str | None, reward: Any) -> bool:
         """Queue a reward.
 
         Args:
@@ -167,31 +170,31 @@ class ClientLogic:
         if not queued and self.outbox.closed:
             raise FinishedError("the client is closed: report before its with block ends")
         if not queued and self.when_full == "wait":
-            queued = yield from self._make_room(token, value)
+            queued = await self._make_room(token, value)
         if not queued:
             self.outbox.lose(1)
             self._warn("more reports wait for the service than there is room for; new ones are dropped")
         return queued
 
-    def _make_room(self, token: str, value: float) -> Effects[bool]:
+    async def _make_room(self, token: str, value: float) -> bool:
         end = self.clock() + self.patience
         while not (queued := self.outbox.add(token, value)) and not self.outbox.closed and self.clock() < end:
             try:
-                if not (yield from self.deliver(end - self.clock())):
-                    yield Pause(FIRST_PAUSE)  # all reports are being sent
+                if not await self.deliver(end - self.clock()):
+                    await self.runtime.pause(FIRST_PAUSE)  # all reports are being sent
             except UnreachableError:
-                yield Pause(backoff(self._tries))
+                await self.runtime.pause(backoff(self._tries))
         return queued
 
-    def deliver(self, within: float = DELIVERY) -> Effects[bool]:
+    async def deliver(self, within: float = DELIVERY) -> bool:
         """Send one batch, in one attempt of at most `within` seconds; return False if none is queued."""
         batch = self.outbox.take()
         if not batch:
             return False
-        rewards = [BatchedReward(assignment=token, reward=value) for token, value in batch]
-        call = Call("POST", "/v1/rewards:batch", Receipts, RewardBatch(rewards))
+        rewards = [messages.BatchedReward(assignment=token, reward=value) for token, value in batch]
+        call = Call("POST", "/v1/rewards:batch", messages.Receipts, messages.RewardBatch(rewards))
         try:
-            receipts = yield from self.ask(call, 0, min(DELIVERY, max(within, 0.1)))
+            receipts = await self.ask(call, 0, min(DELIVERY, max(within, 0.1)))
         except UnreachableError:
             self._tries += 1
             self.outbox.put_back(batch)
@@ -210,15 +213,15 @@ class ClientLogic:
                 log.warning("the service does not know some of the reported assignments")
         return True
 
-    def send_reports(self) -> Effects[None]:
+    async def send_reports(self) -> None:
         """Send each batch when it is due, until the client is closed. This runs in the background."""
         while not self.outbox.closed:
             wait = self.outbox.due_in()
             if wait is None or wait > 0:
-                yield Pause(self.outbox.delay if wait is None else wait)
+                await self.runtime.wait_for_reports(self.delay if wait is None else wait)
                 continue
             try:
-                yield from self.deliver()
+                await self.deliver()
             except UnreachableError as error:
                 self._warn(f"reports wait: {error}")
                 self.outbox.hold(backoff(self._tries))
@@ -226,26 +229,26 @@ class ClientLogic:
                 self._warn(f"reports wait: {type(error).__name__}")
                 self.outbox.hold(LONGEST_PAUSE)
 
-    def flush(self, patience: float | None = None) -> Effects[bool]:
+    async def flush(self, patience: float | None = None) -> bool:
         """Send all reports; return False if some could not be sent within `patience` seconds."""
         end = self.clock() + (self.patience if patience is None else patience)
         while self.outbox.pending:
             try:
-                if not (yield from self.deliver(end - self.clock())):
-                    yield Pause(0.01)  # the rest is being sent
+                if not await self.deliver(end - self.clock()):
+                    await self.runtime.pause(0.01)  # the rest is being sent
             except UnreachableError:
                 pause = backoff(self._tries)
                 if self.clock() + pause >= end:
                     return False
-                yield Pause(pause)
+                await self.runtime.pause(pause)
             if self.clock() >= end:
                 return not self.outbox.pending
         return True
 
-    def finish(self) -> Effects[None]:
+    async def finish(self) -> None:
         """Refuse further reports and send the rest. Those that cannot be sent will count as the default reward."""
         self.outbox.close()
-        if not (yield from self.flush()):
+        if not await self.flush():
             self.outbox.lose(self.outbox.pending)
             log.warning("some reports could not be sent before the end; they will count as the default reward")
 

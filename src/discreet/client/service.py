@@ -1,117 +1,185 @@
 """Operations on a whole service, for `Client` and `AsyncClient`."""
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
-from discreet.client.api import Call, checked, decimal, path
-from discreet.client.effects import Effects, operation
+from discreet.client.api import Call, Connection, checked, decimal, path
 from discreet.client.logic import ClientLogic
-from discreet.service.http.messages import (
-    Algorithms,
-    AlgorithmView,
-    ExperimentPlan,
-    Experiments,
-    ExperimentView,
-    Keys,
-    KeyView,
-    Ledger,
-    MadeKey,
-    NewBudget,
-    NewExperiment,
-    NewKey,
-    NewPopulation,
-    Populations,
-    PopulationView,
-)
+from discreet.client.running import Runtime, operation
+from discreet.service import messages
+
+Handle = TypeVar("Handle")
+Transport = TypeVar("Transport")
 
 
-class ServiceOperations:
-    """Operations of both clients."""
+class ServiceOperations(Generic[Transport, Handle]):
+    """Operations of both clients, whose arguments are those of `Client`.
 
+    Args:
+        address: The URL of the service. By default the environment's DISCREET_ADDRESS.
+        key: The API key. By default the environment's DISCREET_KEY.
+        patience: Seconds to keep trying a call.
+        timeout: Seconds for one attempt.
+        batch: The most reports in a batch.
+        delay: Seconds after which a batch that is not full is sent.
+        room: The most reports that may be pending.
+        when_full: "drop" or "wait".
+        transport: A transport of httpx, for tests.
+        clock: A monotonic clock in seconds, for tests.
+    """
+
+    _handle: Callable[..., Handle]
+    _runtime: Callable[..., Runtime]
     logic: ClientLogic
 
+    def __init__(
+        self,
+        address: str | None = None,
+        key: str | None = None,
+        *,
+        patience: float = 10.0,
+        timeout: float = 3.0,
+        batch: int = 1000,
+        delay: float = 1.0,
+        room: int = 100_000,
+        when_full: str = "drop",
+        transport: Transport | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connection = Connection.make(address, key)
+        options = {**self._connection.options, "timeout": timeout}
+        self._make_logic: Callable[[], ClientLogic] = lambda: ClientLogic(
+            self._runtime(transport, **options), patience, timeout, batch, delay, room, when_full, clock
+        )
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start with an empty outbox and new connections."""
+        self.logic = self._make_logic()
+        self.logic.outbox.on_queued = functools.partial(self.logic.runtime.wake, self._send_reports)
+
+    async def _send_reports(self) -> None:
+        """Send reports in the background. While this runs, the client is not forgotten."""
+        await self.logic.send_reports()
+
+    def experiment(self, name: str, *, fallback: str | None = None, default_reward: float | None = None) -> Handle:
+        """Return a handle on an experiment. Nothing is sent.
+
+        Args:
+            name: The experiment's name or id.
+            fallback: The arm that `assign` and trials return, without learning, if the service fails. By default they
+                raise an error.
+            default_reward: The reward that a trial without an event reports, which must be the experiment's own. By
+                default the service is asked for it once, which needs a key with the scope "analyse".
+        """
+        return self._handle(self, name, fallback, default_reward)
+
+    @property
+    def pending(self) -> int:
+        """Number of reports that are queued or being sent."""
+        return self.logic.outbox.pending
+
+    @property
+    def lost(self) -> int:
+        """Number of reports that will never arrive; they count as the default reward."""
+        return self.logic.outbox.lost
+
     @operation
-    def flush(self, patience: float | None = None) -> Effects[bool]:
+    async def close(self) -> None:
+        """Send all reports, for up to `patience` seconds, and close the connection."""
+        if not self.logic.outbox.closed:
+            try:
+                await self.logic.finish()
+            finally:
+                await self.logic.runtime.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection.address!r})"
+
+    @operation
+    async def flush(self, patience: float | None = None) -> bool:
         """Send all pending reports; return False if some could not be sent within `patience` seconds (and are kept)."""
-        return (yield from self.logic.flush(patience))
+        return await self.logic.flush(patience)
 
     # ------------------------------------------------------------------ experiments
 
     @operation
-    def create(self, /, name: str, *, epsilon: str | float, **description: Any) -> Effects[ExperimentView]:
+    async def create(self, /, name: str, *, epsilon: str | float, **description: Any) -> messages.ExperimentView:
         """Create an experiment, as a draft.
 
         Args:
             name: The name: lower-case letters, digits and dashes.
             epsilon: The privacy parameter, a number or its decimal text.
-            **description: More fields of `discreet.service.http.messages.NewExperiment`, such as `arms`.
+            **description: More fields of `discreet.service.messages.NewExperiment`, such as `arms`.
 
         Raises:
             ArgumentError: If a field is unknown or wrong.
         """
         fields = {"name": name, "epsilon": decimal("epsilon", epsilon), **description}
-        message = checked(NewExperiment, fields)
-        return (yield from self.logic.ask(Call("POST", path("experiments"), ExperimentView, message, repeatable=False)))
+        message = checked(messages.NewExperiment, fields)
+        return await self.logic.ask(Call("POST", path("experiments"), messages.ExperimentView, message, once=True))
 
     @operation
-    def experiments(self) -> Effects[list[ExperimentView]]:
+    async def experiments(self) -> list[messages.ExperimentView]:
         """Return all experiments that the key may see."""
-        return (yield from self.logic.ask(Call("GET", path("experiments"), Experiments))).experiments
+        return (await self.logic.ask(Call("GET", path("experiments"), messages.Experiments))).experiments
 
     @operation
-    def algorithms(self) -> Effects[list[AlgorithmView]]:
+    async def algorithms(self) -> list[messages.AlgorithmView]:
         """Return all policies and rules that the service can run."""
-        return (yield from self.logic.ask(Call("GET", path("algorithms"), Algorithms))).algorithms
+        return (await self.logic.ask(Call("GET", path("algorithms"), messages.Algorithms))).algorithms
 
     @operation
-    def planner(self, /, **question: Any) -> Effects[ExperimentPlan]:
+    async def planner(self, /, **question: Any) -> messages.ExperimentPlan:
         """Return the number of assignments that an experiment needs: `planner(arms=4, epsilon=1, gap=0.02)`."""
         query = {name: str(value) for name, value in question.items() if value is not None}
-        return (yield from self.logic.ask(Call("GET", path("planner"), ExperimentPlan, query=query)))
+        return await self.logic.ask(Call("GET", path("planner"), messages.ExperimentPlan, query=query))
 
     # ------------------------------------------------------------------ populations and keys
 
     @operation
-    def populations(self) -> Effects[list[PopulationView]]:
+    async def populations(self) -> list[messages.PopulationView]:
         """Return all populations with their remaining budgets."""
-        return (yield from self.logic.ask(Call("GET", path("populations"), Populations))).populations
+        return (await self.logic.ask(Call("GET", path("populations"), messages.Populations))).populations
 
     @operation
-    def create_population(self, name: str, budget: str | float) -> Effects[PopulationView]:
+    async def create_population(self, name: str, budget: str | float) -> messages.PopulationView:
         """Create a population, a group of people with a privacy budget.
 
         Args:
             name: The name: lower-case letters, digits and dashes.
             budget: The most epsilon that all experiments together may spend on one person.
         """
-        message = checked(NewPopulation, {"name": name, "budget": decimal("budget", budget)})
-        return (yield from self.logic.ask(Call("POST", path("populations"), PopulationView, message, repeatable=False)))
+        message = checked(messages.NewPopulation, {"name": name, "budget": decimal("budget", budget)})
+        return await self.logic.ask(Call("POST", path("populations"), messages.PopulationView, message, once=True))
 
     @operation
-    def set_budget(self, population: str, budget: str | float) -> Effects[PopulationView]:
+    async def set_budget(self, population: str, budget: str | float) -> messages.PopulationView:
         """Change the budget of a population.
 
         Args:
             population: The population's name.
             budget: The new budget. It must cover what is reserved already.
         """
-        message = checked(NewBudget, {"budget": decimal("budget", budget)})
-        return (yield from self.logic.ask(Call("PUT", path("populations", population), PopulationView, message)))
+        message = checked(messages.NewBudget, {"budget": decimal("budget", budget)})
+        return await self.logic.ask(Call("PUT", path("populations", population), messages.PopulationView, message))
 
     @operation
-    def ledger(self, population: str = "everybody") -> Effects[Ledger]:
+    async def ledger(self, population: str = "everybody") -> messages.Ledger:
         """Return all charges to a population's budget."""
-        return (yield from self.logic.ask(Call("GET", path("populations", population, "ledger"), Ledger)))
+        return await self.logic.ask(Call("GET", path("populations", population, "ledger"), messages.Ledger))
 
     @operation
-    def keys(self) -> Effects[list[KeyView]]:
+    async def keys(self) -> list[messages.KeyView]:
         """Return all keys, without their secrets."""
-        return (yield from self.logic.ask(Call("GET", path("keys"), Keys))).keys
+        return (await self.logic.ask(Call("GET", path("keys"), messages.Keys))).keys
 
     @operation
-    def create_key(
+    async def create_key(
         self, name: str, scopes: Sequence[str], experiment: str | None = None, expires_in: float | None = None
-    ) -> Effects[MadeKey]:
+    ) -> messages.MadeKey:
         """Create a key. Its secret is in `.key` of the answer and cannot be read later.
 
         Args:
@@ -121,10 +189,10 @@ class ServiceOperations:
             expires_in: The seconds for which the key is valid. By default for ever.
         """
         fields = {"name": name, "scopes": list(scopes), "experiment": experiment, "expires_in": expires_in}
-        message = checked(NewKey, fields)
-        return (yield from self.logic.ask(Call("POST", path("keys"), MadeKey, message, repeatable=False)))
+        message = checked(messages.NewKey, fields)
+        return await self.logic.ask(Call("POST", path("keys"), messages.MadeKey, message, once=True))
 
     @operation
-    def revoke_key(self, id: str) -> Effects[KeyView]:  # noqa: A002  (what the service calls it)
+    async def revoke_key(self, id: str) -> messages.KeyView:  # noqa: A002  (what the service calls it)
         """Revoke a key."""
-        return (yield from self.logic.ask(Call("DELETE", path("keys", id), KeyView)))
+        return await self.logic.ask(Call("DELETE", path("keys", id), messages.KeyView))

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from discreet.core.errors import ArgumentError, FinishedError, StateError
@@ -118,7 +119,7 @@ class Algorithm(ABC):
         """All releases that it has learned from, in order."""
         return self._ledger
 
-    @property
+    @cached_property
     def privacy(self) -> Privacy:
         """The promise: its epsilon, whom it protects, and why it holds."""
         return NOT_PRIVATE if self.reason is None else Privacy(self.epsilon, self.unit, self.reason)  # type: ignore[attr-defined]
@@ -202,14 +203,12 @@ def _copied(value: Any) -> Any:
 
 def _fits(plan: Plan, releases: Sequence[Release]) -> bool:
     """Return True if releases are of the plan's epoch, and as many as its query asks for."""
+    query, arms = plan.query, len(plan.pulls)
     if not releases:
         return not plan.releases
-    if not plan.releases or releases[0].epoch != plan.epoch:
-        return False
-    query = plan.query
-    tests = releases[0]
-    if (tests.kind == _TESTS) is not isinstance(query, ThresholdQuery):
+    epoch, kind, *_, above = releases[0]
+    if epoch != plan.epoch or (kind == _TESTS) is not isinstance(query, ThresholdQuery):
         return False
     if isinstance(query, TotalsQuery):
-        return len(releases) == (len(plan.pulls) - len(query.held)) * len(query.epsilons)
-    return len(releases) == (1 + tests.above * len(plan.pulls) if tests.kind == _TESTS else len(plan.pulls))
+        return len(releases) == (arms - len(query.held)) * len(query.epsilons)
+    return query is not None and len(releases) == (1 + above * arms if kind == _TESTS else arms)

@@ -25,13 +25,14 @@ class _Rows:
     def __init__(self) -> None:
         self.numbers = array("q")  # of each row: epoch, arm, first, last, kind, steps
         self.kinds: list[tuple[str, float, float, bool]] = []  # kind, scale, epsilon, simulated: few differ
+        self.kind_numbers: dict[tuple[str, float, float, bool], int] = {}  # the place of each in `kinds`
         self.others: dict[int, Release] = {}  # by row: tests, and numbers that need more than 64 bits
 
     def cut(self, length: int) -> _Rows:
         """Return a copy of the first rows."""
         twin = _Rows()
         twin.numbers = self.numbers[: length * _WIDTH]
-        twin.kinds = list(self.kinds)
+        twin.kinds, twin.kind_numbers = list(self.kinds), dict(self.kind_numbers)
         twin.others = {index: release for index, release in list(self.others.items()) if index < length}
         return twin
 
@@ -148,12 +149,11 @@ class Ledger(Sequence[Release]):
             self._epochs += kind != _TESTS
 
     def _enter(self, release: Release) -> None:
-        before = self._tests
-        grown = before is not None and release.kind == _TESTS and _starts(before) == _starts(release)
-        if before is not None and not grown:
+        before, tests = self._tests, release.kind == _TESTS
+        if before is not None and not (tests and _starts(before) == _starts(release)):  # it has not grown
             self._add_row(before)
-        self._tests = release if release.kind == _TESTS else None
-        if self._tests is None:
+        self._tests = release if tests else None
+        if not tests:
             self._add_row(release)
 
     @cached_property
@@ -168,11 +168,13 @@ class Ledger(Sequence[Release]):
             rows.others[self._length] = release
             row = (release.epoch, 0, 0, 0, 0, 0)
         else:
-            ((arm, first, last),) = release.spans
-            kind = release.kind, release.scale, release.epsilon, release.simulated
-            if kind not in rows.kinds:
+            epoch, name, ((arm, first, last),), steps, scale, epsilon, simulated, *_ = release
+            kind = name, scale, epsilon, simulated
+            number = rows.kind_numbers.get(kind)
+            if number is None:
+                number = rows.kind_numbers[kind] = len(rows.kinds)
                 rows.kinds.append(kind)
-            row = (release.epoch, self._index[arm], first, last, rows.kinds.index(kind), release.steps)
+            row = (epoch, self._index[arm], first, last, number, steps)
         rows.numbers.extend(row)
         self._length += 1
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +44,6 @@ class TotalsQuery(NamedTuple):
     def terms(self) -> tuple[object, ...]:
         """The terms that may not change within a series."""
         return ()
-
-    def within(self, phase: int) -> Self:
-        """Return the same query in a phase of its own, which ends all earlier ones."""
-        return self._replace(series=(phase, *self.series))
 
 
 class Measure(StrEnum):
@@ -103,10 +99,6 @@ class ThresholdQuery(NamedTuple):
     def __hash__(self) -> int:
         return hash((self.terms, self.series))
 
-    def within(self, phase: int) -> Self:
-        """Return the same query in a phase of its own, which ends all earlier ones."""
-        return self._replace(series=(phase, *self.series))
-
 
 class CounterQuery(NamedTuple):
     """Add rewards to each planned arm's continual counter, and release the node that they complete.
@@ -131,10 +123,6 @@ class CounterQuery(NamedTuple):
         """The terms that may not change within a series."""
         return self.epsilon, self.horizon
 
-    def within(self, phase: int) -> Self:
-        """Return the same query in a phase of its own, which ends all earlier ones."""
-        return self._replace(series=(phase, *self.series))
-
 
 class SamplesQuery(NamedTuple):
     """Hand over samples as they are, for algorithms that are not private.
@@ -154,10 +142,6 @@ class SamplesQuery(NamedTuple):
     def terms(self) -> tuple[object, ...]:
         """The terms that may not change within a series."""
         return ()
-
-    def within(self, phase: int) -> Self:
-        """Return the same query in a phase of its own, which ends all earlier ones."""
-        return self._replace(series=(phase, *self.series))
 
 
 Query = TotalsQuery | ThresholdQuery | CounterQuery | SamplesQuery
@@ -221,11 +205,13 @@ class Plan(NamedTuple):
         cut = ThresholdQuery(counts, limits, query.epsilon, query.release_epsilon, query.measure, query.series)
         return self._replace(pulls=dict.fromkeys(self.pulls, counts[-1] - before), query=cut)
 
-    def renumbered(self, epoch: int, query: Query | None) -> Plan:
-        """Return the plan as another epoch's, with another query.
+    def within(self, phase: int, epoch: int) -> Plan:
+        """Return the plan as another epoch's, in a phase of its own, which ends all earlier ones.
 
         Args:
+            phase: The phase's number, which goes before those of the query's series.
             epoch: The other epoch's number.
-            query: The other query.
         """
-        return self._replace(epoch=epoch, query=query)
+        query = self.query
+        inner = None if query is None else query._replace(series=(phase, *query.series))
+        return self._replace(epoch=epoch, query=inner)

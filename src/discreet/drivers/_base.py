@@ -72,12 +72,14 @@ class Driver(Secret):
     @property
     def algorithm(self) -> Any:
         """A copy of the algorithm, with what it has learned."""
-        return self._algorithm.copy()
+        with self._lock():
+            return self._algorithm.copy()
 
     @property
     def ledger(self) -> Ledger:
         """All that was released, in order."""
-        return self._algorithm.ledger.copy()
+        with self._lock():
+            return self._algorithm.ledger.copy()
 
     @property
     def privacy(self) -> Privacy:

@@ -20,7 +20,6 @@ from discreet.core.errors import (
     TicketError,
     WaitingError,
 )
-from discreet.core.ledger import Ledger
 from discreet.core.noise import Noise
 from discreet.core.plans import Arm
 from discreet.drivers._base import Driver
@@ -301,26 +300,13 @@ class Bandit(Driver):
 
     # ------------------------------------------------------------------ what anybody may read
 
-    @property
-    def policy(self) -> Any:
-        """A copy of the policy, with what it has learned."""
-        with self._thread_lock:
-            return self._algorithm.copy()
-
-    algorithm = policy
-
-    @property
-    def ledger(self) -> Ledger:
-        """All that was released, in order."""
-        with self._thread_lock:
-            return self._algorithm.ledger.copy()
+    policy = Driver.algorithm
 
     @property
     def best_arm(self) -> Arm:
         """The arm to prefer by what was released; None before the first release."""
         with self._thread_lock:
-            policy: Any = self._algorithm
-            arm: Arm = policy.best_arm
+            arm: Arm = self._algorithm.best_arm  # type: ignore[attr-defined]
             return arm
 
     @property

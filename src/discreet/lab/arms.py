@@ -112,6 +112,10 @@ class Rewards(ABC):
         """Return the values of a discrete distribution and their probabilities; nothing for another one."""
         return np.empty(0), np.empty(0)
 
+    def __str__(self) -> str:
+        name = type(self).__name__.removeprefix("Truncated")
+        return f"{name}({_short(*(getattr(self, option) for option in _options(self)))})"
+
     @abstractmethod
     def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
         """Return `count` independent rewards."""
@@ -149,9 +153,6 @@ class Bernoulli(Rewards):
         if not 0 <= mean <= 1:
             raise ArgumentError(f"mean must lie in [0, 1], since a Bernoulli arm pays 0 or 1, got {self.mean!r}")
         self._set(mean=mean)
-
-    def __str__(self) -> str:
-        return f"Bernoulli({_short(self.mean)})"
 
     def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
         return (rng.random(count) < self.mean).astype(np.float64)
@@ -196,14 +197,12 @@ class Discrete(Rewards):
             raise ArgumentError(f"weights must be 0 or more, got {min(weights)}")
         if not max(weights) > 0:
             raise ArgumentError("weights must not all be 0")
-        # A value of weight 0 is never paid, so it does not widen the range either.
-        paid = [(value, weight) for value, weight in zip(values, weights, strict=True) if weight > 0]
-        everything = math.fsum(weight for _, weight in paid)
-        low, high = min(value for value, _ in paid), max(value for value, _ in paid)
-        mean = math.fsum(value * weight for value, weight in paid) / everything
+        some = np.array(weights) > 0  # a value of weight 0 is never paid, so it does not widen the range either
+        paid, chances = np.array(values)[some], np.array(weights)[some] / math.fsum(weights)
+        mean = math.fsum(map(operator.mul, values, weights)) / math.fsum(weights)
+        low, high = float(paid.min()), float(paid.max())
         self._set(values=values, weights=weights, low=low, high=high, mean=min(max(mean, low), high))
-        self._set(_paid=np.array([value for value, _ in paid]))
-        self._set(_chances=np.array([weight for _, weight in paid]) / everything)
+        self._set(_paid=paid, _chances=chances)
 
     def __str__(self) -> str:
         pairs = (f"{_short(value)}:{_short(weight)}" for value, weight in zip(self.values, self.weights, strict=True))
@@ -303,11 +302,11 @@ class Beta(Rewards):
         self._set(a=a, b=b, low=low, high=high, mean=min(mean, high))
 
     def __str__(self) -> str:
-        return f"Beta({_short(self.a, self.b, *_unless_unit(self.low, self.high))})"
+        bounds = () if (self.low, self.high) == (0.0, 1.0) else (self.low, self.high)
+        return f"Beta({_short(self.a, self.b, *bounds)})"
 
     def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
-        shares = rng.beta(self.a, self.b, size=count)
-        return _clipped(self.low + (self.high - self.low) * shares, self.low, self.high)
+        return np.clip(self.low + (self.high - self.low) * rng.beta(self.a, self.b, size=count), self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,11 +329,8 @@ class Uniform(Rewards):
         low, high = _bounds(self.low, self.high)
         self._set(low=low, high=high, mean=(low + high) / 2)
 
-    def __str__(self) -> str:
-        return f"Uniform({_short(self.low, self.high)})"
-
     def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
-        return _clipped(rng.uniform(self.low, self.high, size=count), self.low, self.high)
+        return np.clip(rng.uniform(self.low, self.high, size=count), self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,16 +382,13 @@ class TruncatedNormal(Rewards):
         self._set(centre=centre, sd=sd, low=low, high=high, mean=mean)
         self._set(_side=side, _start=below_start, _stop=below_stop)
 
-    def __str__(self) -> str:
-        return f"Normal({_short(self.centre, self.sd, self.low, self.high)})"
-
     def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
         from scipy.special import ndtri  # noqa: PLC0415
 
         rewards: NDArray[np.float64] = ndtri(rng.uniform(self._start, self._stop, size=count))
         rewards *= self._side * self.sd
         rewards += self.centre
-        return _clipped(rewards, self.low, self.high)
+        return np.clip(rewards, self.low, self.high, out=rewards)
 
 
 KINDS: dict[str, type[Rewards]] = {
@@ -409,8 +402,12 @@ def to_state(arm: Rewards) -> dict[str, Any]:
     >>> to_state(Beta(2, 5))
     {'kind': 'Beta', 'a': 2.0, 'b': 5.0, 'low': 0.0, 'high': 1.0}
     """
-    given = [entry.name for entry in fields(arm) if entry.init]  # type: ignore[arg-type]
-    return {"kind": type(arm).__name__, **{name: getattr(arm, name) for name in given}}
+    return {"kind": type(arm).__name__, **{name: getattr(arm, name) for name in _options(arm)}}
+
+
+def _options(arm: Any) -> list[str]:
+    """Return the names of what an arm is made from."""
+    return [entry.name for entry in fields(arm) if entry.init]
 
 
 def from_state(state: dict[str, Any]) -> Rewards:
@@ -422,11 +419,6 @@ def _weighted_sum(grid: Grid, values: NDArray[np.float64], counts: NDArray[np.in
     """Return the total of counts[i] rewards of values[i] each, in Python's integers, which do not overflow."""
     steps = grid.encode_checked(values).astype(np.int64)
     return sum(map(operator.mul, counts.tolist(), steps.tolist()))
-
-
-def _clipped(rewards: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
-    """Move rewards that scaling put a last bit outside the range to its end, in place."""
-    return np.clip(rewards, low, high, out=rewards)
 
 
 def _bell(z: float) -> float:
@@ -483,8 +475,3 @@ def _short(*numbers: float) -> str:
     '2, 0.1'
     """
     return ", ".join(repr(number).removesuffix(".0") for number in numbers)
-
-
-def _unless_unit(low: float, high: float) -> tuple[float, ...]:
-    """Return the bounds, or nothing if they are 0 and 1."""
-    return () if (low, high) == (0.0, 1.0) else (low, high)

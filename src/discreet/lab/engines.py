@@ -12,7 +12,7 @@ import pickle
 import signal
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from contextlib import ExitStack
 from functools import partial
@@ -25,6 +25,7 @@ from discreet.core.errors import ArgumentError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Future = futures.Future[Any]
 
 
 class Engine(ABC):
@@ -77,11 +78,15 @@ class Concurrent(Engine):
     """Base class of engines with workers. Only as many tasks as can run, and one to follow, are handed out at a time.
 
     So memory stays small however many tasks there are, and little is left to finish when a sweep is given up.
+
+    Args:
+        workers: The number of workers, by default one for each usable processor.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = usable_cpus() if workers is None else whole("workers", workers)
         self._resources: ExitStack | None = None  # there while the engine runs
-        self._sweeps: list[dict[Any, int]] = []  # for each run under way: the handles of its tasks and their numbers
+        self._sweeps: list[dict[Future, int]] = []  # for each run under way: its tasks and their numbers
 
     def __enter__(self) -> Self:
         with ExitStack() as resources:
@@ -106,8 +111,8 @@ class Concurrent(Engine):
             tasks: The tasks.
         """
         remaining = iter(enumerate(tasks))
-        pending: dict[Any, int] = {}
-        finished: dict[Any, int] = {}
+        pending: dict[Future, int] = {}
+        finished: dict[Future, int] = {}
         session = self._resources
         self._sweeps.append(pending)
         try:
@@ -121,76 +126,52 @@ class Concurrent(Engine):
                 for index, task in islice(remaining, room):
                     pending[self._submit(work, task, index)] = index
                 if finished:
-                    handle, index = finished.popitem()
-                    yield index, self._result(handle)
+                    future, index = finished.popitem()
+                    yield index, self._result(future)
                 elif pending:
-                    finished = {handle: pending.pop(handle) for handle in self._wait(pending)}
+                    done = futures.wait(pending, return_when=futures.FIRST_COMPLETED).done
+                    finished = {future: pending.pop(future) for future in done}
                 else:
                     return
         finally:
             self._give_up(pending)
             self._sweeps = [sweep for sweep in self._sweeps if sweep is not pending]
 
-    def _give_up(self, pending: dict[Any, int]) -> None:
+    def _give_up(self, pending: dict[Future, int]) -> None:
         """Cancel these tasks, once: an iterator may be closed long after its engine."""
-        handles = list(pending)
+        given_up = list(pending)
         pending.clear()
-        if handles:
-            self._cancel(handles)
+        for future in given_up:
+            self._cancel(future)
 
     @abstractmethod
     def _start(self, resources: ExitStack) -> None:
         """Start the workers, and put what ends them again on the stack."""
 
-    @abstractmethod
     def _slots(self) -> int:
         """Return the number of tasks that can run at the same time just now."""
+        return self.workers
 
     @abstractmethod
-    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Any:
-        """Hand a task out, and return a handle that can be waited for."""
+    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Future:
+        """Hand a task out."""
 
-    @abstractmethod
-    def _wait(self, handles: Collection[Any]) -> Collection[Any]:
-        """Return the handles of finished tasks, as soon as there is one."""
-
-    @abstractmethod
-    def _result(self, handle: Any) -> Any:
+    def _result(self, future: Future) -> Any:
         """Return the result of a finished task, or raise its exception."""
+        return future.result()
 
-    @abstractmethod
-    def _cancel(self, handles: list[Any]) -> None:
-        """Cancel tasks, as far as possible."""
+    def _cancel(self, future: Future) -> None:
+        """Cancel a task, as far as possible."""
+        future.cancel()
 
 
 class Pool(Concurrent):
-    """Base class of threads and processes: an executor of the standard library.
-
-    Args:
-        workers: The number of workers, by default one for each usable processor.
-    """
+    """Base class of threads and processes: an executor of the standard library."""
 
     _pool: futures.Executor
 
-    def __init__(self, workers: int | None = None) -> None:
-        super().__init__()
-        self.workers = usable_cpus() if workers is None else whole("workers", workers)
-
-    def _slots(self) -> int:
-        return self.workers
-
-    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> futures.Future[Result]:
+    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Future:
         return self._pool.submit(work, task)
-
-    def _wait(self, handles: Collection[futures.Future[Any]]) -> Collection[futures.Future[Any]]:
-        return futures.wait(handles, return_when=futures.FIRST_COMPLETED).done
-
-    def _result(self, handle: futures.Future[Any]) -> Any:
-        return handle.result()
-
-    def _cancel(self, handles: list[futures.Future[Any]]) -> None:
-        for handle in handles:
-            handle.cancel()
 
 
 class Threads(Pool):
@@ -235,11 +216,10 @@ class Cluster(Concurrent):
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
-        super().__init__()
+        super().__init__(workers)
         if address is not None and workers is not None:
             raise ArgumentError(f"workers must be left out with an address: {address!r} has its own")
         self.address = address
-        self.workers = usable_cpus() if workers is None else whole("workers", workers)
 
 
 class Dask(Cluster):
@@ -259,6 +239,7 @@ class Dask(Cluster):
         except (OSError, ValueError) as error:
             raise ArgumentError(f"address must be that of a running Dask scheduler, got {self.address!r}") from error
         self._client = resources.enter_context(client)
+        self._executor = client.get_executor(pure=False)
 
     def _local_cluster(self) -> Any:
         return self._distributed.LocalCluster(
@@ -272,20 +253,10 @@ class Dask(Cluster):
     def _slots(self) -> int:
         return sum(self._client.nthreads().values())
 
-    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Any:
+    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Future:
         # Dask looks into arguments for futures and graphs, but not into a partial.
-        return self._client.submit(partial(work, task), pure=False, priority=-index)
-
-    def _wait(self, handles: Collection[Any]) -> Collection[Any]:
-        with self._client.as_current():
-            done: Collection[Any] = self._distributed.wait(list(handles), return_when="FIRST_COMPLETED").done
-        return done
-
-    def _result(self, handle: Any) -> Any:
-        return handle.result()
-
-    def _cancel(self, handles: list[Any]) -> None:
-        self._client.cancel(handles)
+        future: Future = self._executor.submit(partial(work, task), priority=-index)
+        return future
 
 
 class Ray(Cluster):
@@ -320,22 +291,18 @@ class Ray(Cluster):
     def _slots(self) -> int:
         return int(self._ray.cluster_resources().get("CPU", 0))
 
-    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Any:
-        return self._pickled.remote(work, task)
+    def _submit(self, work: Callable[[Task], Result], task: Task, index: int) -> Future:
+        future: Future = self._pickled.remote(work, task).future()
+        return future
 
-    def _wait(self, handles: Collection[Any]) -> Collection[Any]:
-        done: Collection[Any] = self._ray.wait(list(handles))[0]
-        return done
-
-    def _result(self, handle: Any) -> Any:
+    def _result(self, future: Any) -> Any:
         try:
-            return pickle.loads(self._ray.get(handle))
+            return pickle.loads(future.result())
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from error
 
-    def _cancel(self, handles: list[Any]) -> None:
-        for handle in handles:
-            self._ray.cancel(handle)
+    def _cancel(self, future: Any) -> None:
+        self._ray.cancel(future.object_ref)
 
 
 def _pickled(work: Callable[[Task], Any], task: Task) -> bytes:

@@ -258,15 +258,10 @@ def plot_curves(simulations: Sequence[Simulation], ax: Axes | None = None, *, lo
     free = (colour for colour in PALETTE if colour not in COLOURS.values())
     colours = {**COLOURS, **dict(zip(dict.fromkeys(others), cycle(free), strict=False))}
     styles = {policy: cycle(STYLES) for policy in colours}  # variants of a policy differ in style
-    lines = [
-        curve(
-            one,
-            one.setting.label if several else one.setting.variant,
-            colours[one.setting.algorithm],
-            next(styles[one.setting.algorithm]),
-        )
-        for one in simulations
-    ]
+    lines = []
+    for one in simulations:
+        key, label = one.setting.algorithm, one.setting.label if several else one.setting.variant
+        lines.append(curve(one, label, colours[key], next(styles[key])))
     setting = simulations[0].setting
     title = "" if several else f"{shortened(setting.instance.name)}, K = {len(setting.instance)}"
     panel = Panel(title, lines, x_log=log, y_log=log)

@@ -1,15 +1,19 @@
-"""Bandit instances: the paper's four, three of rare rewards, and your own."""
+"""Bandit instances: the paper's four, three of rare rewards, and your own.
 
+Arms may be given as a person writes them: `0.3`, `beta(2, 5)`, `csv(sales.csv, amount)`.
+"""
+
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
-from discreet.lab.arm_texts import parse
-from discreet.lab.arms import Bernoulli, Rewards
+from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, Rewards, TruncatedNormal, Uniform
 
 HIGH, LOW = 0.75, 0.25
 Floats = NDArray[np.float64]
@@ -48,56 +52,35 @@ class Instance:
         return all(isinstance(arm, Bernoulli) for arm in self.rewards)
 
 
-def equal_gaps(arms: int) -> Floats:
-    """C1: one arm of mean 0.75, all others 0.7."""
-    return np.array([HIGH] + [0.7] * (arms - 1))
+def _one_ahead(best: float, others: float, arms: int) -> Floats:
+    """Return the means of one arm and of others that are all alike."""
+    return np.array([best] + [others] * (arms - 1))
 
 
-def linear_gaps(arms: int) -> Floats:
-    """C2: from 0.75 down to 0.25 in equal steps."""
-    return np.linspace(HIGH, LOW, arms)
-
-
-def convex_gaps(arms: int) -> Floats:
-    """C3: a (i - K)^2 + c with a > 0: most arms are far behind."""
+def _convex_gaps(arms: int) -> Floats:
+    """Return a (i - K)^2 + c with a > 0: most arms are far behind."""
     i = np.arange(1, arms + 1)
     return LOW + (HIGH - LOW) * ((i - arms) / (arms - 1)) ** 2
 
 
-def concave_gaps(arms: int) -> Floats:
-    """C4: a (i - 1)^2 + c with a < 0: most arms are close."""
+def _concave_gaps(arms: int) -> Floats:
+    """Return a (i - 1)^2 + c with a < 0: most arms are close."""
     i = np.arange(1, arms + 1)
     return HIGH - (HIGH - LOW) * ((i - 1) / (arms - 1)) ** 2
-
-
-def rare_equal_gaps(arms: int) -> Floats:
-    """R1: clicks, one arm of 2 %, all others 1.5 %."""
-    return np.array([0.02] + [0.015] * (arms - 1))
-
-
-def rare_linear_gaps(arms: int) -> Floats:
-    """R2: clicks, from 5 % down to 0.5 % in equal steps."""
-    return np.linspace(0.05, 0.005, arms)
-
-
-def rare_winner(arms: int) -> Floats:
-    """R3: conversions, one winner of 3 % among arms of 1 % (50 of them unless told otherwise)."""
-    return np.array([0.03] + [0.01] * (arms - 1))
 
 
 PAPER = ("C1", "C2", "C3", "C4")
 RARE = ("R1", "R2", "R3")
 INSTANCES: dict[str, Callable[[int], Floats]] = {
-    "C1": equal_gaps,
-    "C2": linear_gaps,
-    "C3": convex_gaps,
-    "C4": concave_gaps,
-    "R1": rare_equal_gaps,
-    "R2": rare_linear_gaps,
-    "R3": rare_winner,
+    "C1": partial(_one_ahead, HIGH, 0.7),
+    "C2": partial(np.linspace, HIGH, LOW),
+    "C3": _convex_gaps,
+    "C4": _concave_gaps,
+    "R1": partial(_one_ahead, 0.02, 0.015),  # clicks
+    "R2": partial(np.linspace, 0.05, 0.005),  # clicks
+    "R3": partial(_one_ahead, 0.03, 0.01),  # conversions
 }
-ARMS = {"R3": 50}
-"""The number of arms of an instance if nothing is said: 5 where it is not in here."""
+ARMS = {"R3": 50}  # if nothing is said; 5 where an instance is not in here
 
 
 def instance(what: str | Instance | Iterable[float | str | Rewards], arms: int | None = None) -> Instance:
@@ -136,3 +119,57 @@ def as_rewards(arm: float | str | Rewards) -> Rewards:
     if isinstance(arm, Rewards):
         return arm
     return parse(arm) if isinstance(arm, str) else Bernoulli(arm)
+
+
+_FORMS = (
+    "0.3 or bernoulli(0.3)",
+    "beta(2,5) or beta(2,5,LOW,HIGH)",
+    "uniform(0.2,0.8)",
+    "normal(CENTRE,SD) or normal(CENTRE,SD,LOW,HIGH)",
+    "discrete(VALUE:WEIGHT,VALUE:WEIGHT,...)",
+    "csv(PATH,COLUMN)",
+)
+_NUMERIC: dict[str, tuple[Callable[..., Rewards], tuple[int, ...]]] = {  # and the possible numbers of parameters
+    "bernoulli": (Bernoulli, (1,)),
+    "beta": (Beta, (2, 4)),
+    "uniform": (Uniform, (2,)),
+    "normal": (TruncatedNormal, (2, 4)),
+}
+
+
+def parse(text: str) -> Rewards:
+    """Return the arm that a short text names; a number alone is a Bernoulli arm's mean.
+
+    >>> parse("0.3")
+    Bernoulli(mean=0.3)
+    >>> parse("beta(2, 5)")
+    Beta(a=2.0, b=5.0, low=0.0, high=1.0)
+    >>> parse("discrete(0:0.5, 0.5:0.3, 1:0.2)").mean
+    0.35
+    >>> parse("gamma(2)")
+    Traceback (most recent call last):
+        ...
+    discreet.core.errors.ArgumentError: the arm 'gamma(2)' is of no known form; known are: 0.3 or bernoulli(0.3);
+    beta(2,5) or beta(2,5,LOW,HIGH); uniform(0.2,0.8); normal(CENTRE,SD) or normal(CENTRE,SD,LOW,HIGH);
+    discrete(VALUE:WEIGHT,VALUE:WEIGHT,...); csv(PATH,COLUMN)
+    """
+    match = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*", text)
+    name, inside = (match[1].lower(), match[2]) if match else ("bernoulli", text)
+    try:
+        if name == "csv" and "," in inside:
+            path, column = inside.rsplit(",", 1)  # a path may have commas
+            return Empirical.from_csv(path.strip(), column.strip())
+        if name == "discrete":
+            pairs = [[float(number) for number in pair.split(":")] for pair in inside.split(",")]
+            if all(len(pair) == 2 for pair in pairs):
+                return Discrete(*zip(*pairs, strict=True))
+        if name in _NUMERIC:
+            build, sizes = _NUMERIC[name]
+            numbers = [float(number) for number in inside.split(",")]
+            if len(numbers) in sizes:
+                return build(*numbers)
+    except ArgumentError as error:
+        raise ArgumentError(f"the arm {text!r}: {error}") from error
+    except ValueError:  # what should be a number is none
+        pass
+    raise ArgumentError(f"the arm {text!r} is of no known form; known are: {'; '.join(_FORMS)}")

@@ -6,11 +6,12 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import UserList
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-NEVER = -1
-"""The time at which an arm was dropped that never was."""
+NEVER = -1  # the time at which an arm was dropped that never was
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 FORMAT = 1
 POLICY_ARRAYS: dict[str, type] = {"regret": np.float64, "best_pulls": np.int64, "pulls": np.int64, "dropped": np.int64}
@@ -314,31 +314,11 @@ def finite(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class Results(Tabular, Sequence[Simulation]):
+class Results(UserList[Simulation], Tabular):
     """Several simulations, in order."""
 
-    def __init__(self, simulations: Iterable[Simulation]) -> None:
-        self._simulations = list(simulations)
-
-    @overload
-    def __getitem__(self, index: int) -> Simulation: ...
-    @overload
-    def __getitem__(self, index: slice) -> Self: ...
-    def __getitem__(self, index: int | slice) -> Simulation | Self:
-        """Return a simulation by its index."""
-        if isinstance(index, slice):
-            return type(self)(self._simulations[index])
-        return self._simulations[index]
-
-    def __len__(self) -> int:
-        """Return the number of simulations."""
-        return len(self._simulations)
-
-    def __iter__(self) -> Iterator[Simulation]:
-        return iter(self._simulations)
-
     def __repr__(self) -> str:
-        return "\n".join(map(str, self._simulations)) or "no simulations"
+        return "\n".join(map(str, self)) or "no simulations"
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

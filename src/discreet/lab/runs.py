@@ -98,7 +98,7 @@ def play(
         rest = int(end) - track.time
         preferred = policy.arms if policy.best_arm is None else (policy.best_arm,)
         track.pull(dict.fromkeys(preferred, rest), rest)
-    return Run(track.pulls, track.counts, track.dropped, policy.best_arm)
+    return Run(track.pulls, track.counts, tuple(track.dropped), policy.best_arm)
 
 
 class Track:
@@ -116,13 +116,8 @@ class Track:
         self._next = 0
         self.pulls = np.zeros(len(arms), np.int64)
         self._viable = len(arms)
-        self._dropped = [NEVER] * len(arms)
+        self.dropped = [NEVER] * len(arms)  # the time at which each arm was dropped
         self.counts = np.zeros((len(checkpoints), len(arms)), np.int64)
-
-    @property
-    def dropped(self) -> tuple[int, ...]:
-        """The time at which each arm was dropped; NEVER for those that were not."""
-        return tuple(self._dropped)
 
     def pull(self, epoch: Mapping[Arm, int], size: int) -> None:
         """Count the first pulls of an epoch in which arms take turns.
@@ -160,8 +155,8 @@ class Track:
         if len(viable) < self._viable:
             self._viable = len(viable)
             for arm, index in self._indices.items():
-                if arm not in viable and self._dropped[index] == NEVER:
-                    self._dropped[index] = self.time
+                if arm not in viable and self.dropped[index] == NEVER:
+                    self.dropped[index] = self.time
 
 
 def play_rule(

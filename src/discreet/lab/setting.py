@@ -18,10 +18,8 @@ from discreet.lab.arms import Rewards, from_state, to_state
 from discreet.lab.instances import Instance
 
 ARMS, RUNS, SEED, HORIZON = 5, 30, 2019, 50_000_000  # the paper's defaults, and a seed
-RULE_RUNS = 1000
-"""The runs of a stopping rule if nothing else is said: one takes a tenth of a millisecond."""
-CAP = 2**40
-"""The samples after which a rule's run ends if nothing else is said: more than a rule needs on any mean of interest."""
+RULE_RUNS = 1000  # of a stopping rule if nothing else is said: one takes a tenth of a millisecond
+CAP = 2**40  # samples after which a rule's run ends if nothing else is said: more than any mean of interest needs
 _SET_HERE = ("arms", "horizon", "policy")  # options that the simulator sets, or takes from a policy in a wrapper
 MARKS = 100  # checkpoints of each kind, evenly spaced and log-spaced
 
@@ -171,12 +169,8 @@ class Setting:
         """
         return digest([self.algorithm, [[name, repr(value)] for name, value in self.options], *self._world()])
 
-    @property
-    def world(self) -> str:
-        """A digest of the horizon and the arms. It is the same for all policies."""
-        return digest(self._world())
-
     def _world(self) -> list[Any]:
+        """Return the horizon and the arms, which are the same for all policies."""
         arms = [repr(arm) for arm in self.instance.rewards]
         return arms if self.is_rule else [self.horizon, arms]
 
@@ -187,7 +181,7 @@ class Setting:
         the draws of each arm (see `play`). A kernel draws rewards and noise from one generator in its own order, so
         little more than the start is common. Rules have a seed for each setting, since their failures are added up.
         """
-        common = self.identity if self.is_rule else self.world
+        common = self.identity if self.is_rule else digest(self._world())
         return np.random.SeedSequence([self.seed, int(common[:32], 16), index])
 
     @property

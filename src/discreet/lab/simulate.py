@@ -180,8 +180,7 @@ def simulate(
     return simulate_all([Setting.of(algorithm, instance, **given, **options)], engine)[0]
 
 
-Entry = str | tuple[str, Mapping[str, Any]]
-"""An algorithm of a league, alone or with options of its own."""
+Entry = str | tuple[str, Mapping[str, Any]]  # an algorithm of a league, alone or with options of its own
 LEAGUE = ("dp-se", "dp-ucb", "se", "ucb")
 
 
@@ -210,14 +209,9 @@ def compare(
         engine: As in `simulate`.
         **options: Each goes to all algorithms that have it, such as `epsilon`.
     """
-    common = {
-        "instance": list(instance) if isinstance(instance, Iterable) and not isinstance(instance, str) else instance,
-        "arms": arms,
-        "horizon": horizon,
-        "runs": runs,
-        "seed": seed,
-        "checkpoints": None if checkpoints is None else list(checkpoints),
-    }
+    on = list(instance) if isinstance(instance, Iterable) and not isinstance(instance, str) else instance
+    times = None if checkpoints is None else list(checkpoints)
+    common = {"instance": on, "horizon": horizon, "arms": arms, "runs": runs, "seed": seed, "checkpoints": times}
     names = [algorithms] if isinstance(algorithms, str) else list(algorithms)
     return simulate_all(league(names, options, common), engine)
 

@@ -1,10 +1,8 @@
 """An epoch's exact totals from an event log, for experiments that are evaluated in batches.
 
-    question                     a question to a log: its columns, the epoch's plan, a span of time
-    sql                          the question as standard SQL, also for a warehouse
-    duckdb_log                   logs read by DuckDB
+    sql                          a question to a log: its columns, the epoch's plan, a span of time; as standard SQL
+    duckdb_log                   logs read by DuckDB: files, Arrow tables, data frames
     times                        times of a log as numbers that compare exactly
-    sources                      the forms of a log: files, Arrow tables, data frames
     totals                       the whole computation, with a check that every arm has enough contributions
 
 **Contributions.** A contribution is an assignment: all rows of the log with the same assignment id. Its time is that of
@@ -25,8 +23,7 @@ No noise is added here: the totals are as secret as the rewards, and only the se
 pip install 'discreet[logs]'.
 """
 
-from discreet.logs.question import Columns
-from discreet.logs.sql import epoch_query
+from discreet.logs.sql import Columns, epoch_query
 from discreet.logs.totals import LogTotals, epoch_totals
 
 __all__ = ["Columns", "LogTotals", "epoch_query", "epoch_totals"]

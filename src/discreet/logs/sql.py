@@ -1,9 +1,81 @@
-"""The question as standard SQL: window functions, FLOOR and CASE, and nothing that one engine alone has."""
+"""A question to a log, as standard SQL: window functions, FLOOR and CASE, and nothing that one engine alone has."""
 
 import math
+from dataclasses import dataclass
 
-from discreet.logs.question import Columns, Question
-from discreet.service.http.messages import Contribution, PlanView
+from discreet.core.errors import ArgumentError
+from discreet.service.messages import Contribution, PlanView
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The names of a log's columns.
+
+    Args:
+        assignment: The id of the assignment that a row belongs to.
+        unit: The unit that was assigned.
+        arm: The arm. None if the log has no such column: then all rows belong to the plan's only arm.
+        time: The time of the row.
+        reward: The reward, or NULL.
+    """
+
+    assignment: str = "assignment"
+    unit: str = "unit"
+    arm: str | None = "arm"
+    time: str = "time"
+    reward: str = "reward"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A plan, and the contributions that may be used for it.
+
+    Args:
+        plan: The contributions of each arm, and the grid.
+        columns: The names of the log's columns.
+        after: Contributions must be later than this time.
+        before: Contributions must be earlier than this time.
+        default_reward: The reward of a contribution without one. By default the lower end of the range.
+        contribution: "each-epoch" if a unit counts once in an epoch, "once" if it counts once ever, None if every
+            assignment counts.
+    """
+
+    plan: PlanView
+    columns: Columns = Columns()
+    after: int | float | None = None
+    before: int | float | None = None
+    default_reward: float | None = None
+    contribution: Contribution | None = "each-epoch"
+
+    def __post_init__(self) -> None:
+        plan = self.plan
+        if not plan.learns or not any(plan.pulls.values()):
+            raise ArgumentError(f"epoch {plan.epoch} needs no rewards: there is nothing to add up")
+        if self.columns.arm is None and len(plan.pulls) > 1:
+            raise ArgumentError(f"columns must name an arm column: epoch {plan.epoch} has {len(plan.pulls)} arms")
+        default = self.default_reward
+        if default is not None and not plan.low <= default <= plan.high:
+            raise ArgumentError(f"default_reward must lie in [{plan.low}, {plan.high}], got {default!r}")
+        if max(plan.pulls.values()) * plan.width >= 2**63:
+            raise ArgumentError(f"epoch {plan.epoch} is too long for sums of 64 bits")
+
+    def check_start(self, after: object) -> None:
+        """Raise `ArgumentError` if a later epoch would begin at the start of the log, which was used before."""
+        if after is None and self.plan.epoch > 1:
+            raise ArgumentError(
+                f"after must be the `until` of epoch {self.plan.epoch - 1}: "
+                "without it, contributions of earlier epochs would be used again"
+            )
+
+    @property
+    def wanted(self) -> list[str]:
+        """The names of the columns that are read."""
+        names = [self.columns.assignment, self.columns.time, self.columns.reward]
+        if self.columns.arm is not None:
+            names.append(self.columns.arm)
+        if self.contribution is not None:
+            names.append(self.columns.unit)
+        return names
 
 
 def epoch_query(
@@ -47,7 +119,8 @@ def question_query(table: str, question: Question) -> str:
         question: The question.
     """
     plan, columns = question.plan, question.columns
-    arm = identifier(columns.arm) if columns.arm is not None else text(str(question.only_arm))
+    default = plan.low if question.default_reward is None else question.default_reward
+    arm = identifier(columns.arm) if columns.arm is not None else text(next(iter(plan.pulls)))
     reward = f"CAST({identifier(columns.reward)} AS DOUBLE PRECISION)"
     # NaN must become NULL. Parquet's statistics leave NaN out, so DuckDB concludes that there is none and drops
     # comparisons with infinity, and some of isnan(). It does not drop x - x = 0, which is false for NaN.
@@ -81,7 +154,7 @@ WITH events AS (
   SELECT arm, time, reward, ROW_NUMBER() OVER (PARTITION BY arm ORDER BY time, assignment) AS place
   FROM visits WHERE visit = 1{inside if once else ""}
 ), taken AS (
-  SELECT arm, time, CASE WHEN reward IS NULL THEN {real(min(max(question.default, plan.low), plan.high))}
+  SELECT arm, time, CASE WHEN reward IS NULL THEN {real(default)}
     WHEN reward < {real(plan.low)} THEN {real(plan.low)}
     WHEN reward > {real(plan.high)} THEN {real(plan.high)} ELSE reward END / {real(plan.step)} AS steps
   FROM queue WHERE place <= CASE arm

@@ -1,19 +1,15 @@
 """The totals of an epoch from a log."""
 
-from __future__ import annotations
-
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.core.errors import ArgumentError
-from discreet.logs.question import ArmTotal, Columns, Question
+from discreet.logs.sql import Columns, Question
 from discreet.logs.times import from_number, to_number
-from discreet.service.http.messages import Contribution, EpochTotals, PlanView
-
-if TYPE_CHECKING:
-    from discreet.logs.duckdb_log import DuckLog
+from discreet.service.messages import Contribution, EpochTotals, PlanView
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +55,22 @@ def epoch_totals(
     """
     question = Question(plan, columns or Columns(), None, None, default_reward, contribution)
     question.check_start(after)
-    opened = _open(log, question)
+    with _installed():
+        from discreet.logs.duckdb_log import opened  # noqa: PLC0415
+
+        with opened(log, question) as reader:
+            start, end = to_number("after", after, reader.kind), to_number("before", before, reader.kind)
+            found = reader.answer(dataclasses.replace(question, after=start, before=end))
+    _check_counts(plan, {arm: count for arm, (count, _, _) in found.items()})
+    until = from_number(max(last for _, _, last in found.values()), reader.kind)
+    totals = {arm: found[arm][1] if arm in found else 0 for arm in plan.pulls}
+    return LogTotals(plan.epoch, until, EpochTotals(plan.epoch, totals))
+
+
+@contextlib.contextmanager
+def _installed() -> Iterator[None]:
     try:
-        start, end = to_number("after", after, opened.kind), to_number("before", before, opened.kind)
-        found = opened.answer(dataclasses.replace(question, after=start, before=end))
-    finally:
-        opened.close()
-    _check_counts(plan, found)
-    until = from_number(max(total.last for total in found), opened.kind)
-    steps = {total.arm: total.steps for total in found}
-    return LogTotals(plan.epoch, until, EpochTotals(plan.epoch, {arm: steps.get(arm, 0) for arm in plan.pulls}))
-
-
-def _open(log: Any, question: Question) -> DuckLog:
-    try:
-        from discreet.logs.duckdb_log import DuckLog  # noqa: PLC0415
-
-        return DuckLog(log, question)
+        yield
     except ModuleNotFoundError as error:
         if error.name in ("duckdb", "pyarrow"):
             message = f"logs need {error.name}: pip install 'discreet[logs]'"
@@ -83,9 +78,8 @@ def _open(log: Any, question: Question) -> DuckLog:
         raise
 
 
-def _check_counts(plan: PlanView, found: Sequence[ArmTotal]) -> None:
+def _check_counts(plan: PlanView, counts: Mapping[str, int]) -> None:
     """Raise `ArgumentError` if an arm has too few contributions. Their number is public, as assignments are."""
-    counts = {total.arm: total.count for total in found}
     for arm, wanted in plan.pulls.items():
         missing = wanted - counts.get(arm, 0)
         if missing:

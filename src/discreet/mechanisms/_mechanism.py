@@ -62,7 +62,7 @@ class Mechanism(ABC):
 
     def _check_arms(self, plan: Plan, totals: Any) -> None:
         """Refuse totals that are not those of the planned arms."""
-        if not isinstance(totals, Mapping) or totals.keys() != plan.pulls.keys():
+        if not (type(totals) is dict or isinstance(totals, Mapping)) or totals.keys() != plan.pulls.keys():
             got = f"totals of {list(totals)!r}" if isinstance(totals, Mapping) else f"a {type(totals).__name__}"
             raise ArgumentError(f"totals must be a mapping with each planned arm of {list(plan.pulls)!r}, got {got}")
 

@@ -46,14 +46,14 @@ class NoisyTotals(Mechanism):
         self._check_arms(plan, totals)
         if plan.statistic is not _SUM:
             return self._answer_parts(plan, query, totals, taken)
-        width, pulls = self.width, plan.pulls
+        width, pulls, (epsilons, held, _) = self.width, plan.pulls, query
         exact = {arm: (self._check_total(arm, totals[arm], count * width), count) for arm, count in pulls.items()}
-        if len(query.epsilons) != 1 or not query.held <= exact.keys():
+        if len(epsilons) != 1 or not held <= exact.keys():
             raise ArgumentError(f"a query of totals has one price, and holds planned arms, got {query!r}")
-        (epsilon,) = query.epsilons
-        noises, scale = self._draw(width, epsilon, len(exact) - len(query.held))
-        if self._held or query.held:
-            exact = self._without_held(exact, query.held)
+        (epsilon,) = epsilons
+        noises, scale = self._draw(width, epsilon, len(exact) - len(held))
+        if held or self._held:
+            exact = self._without_held(exact, held)
         epoch, simulated, released = plan.epoch, self.simulated, []
         for (arm, (total, count)), noise in zip(exact.items(), noises, strict=True):
             end = taken[arm] + pulls[arm]

@@ -115,7 +115,7 @@ class SparseVector(Mechanism):
             raise ArgumentError("the spread of arms is tested once a plan")
         ((arm, given),) = totals.items()
         increments, counts = np.asarray(given), _as_array(query.counts)
-        most = np.diff(counts, prepend=self._count) * self.width
+        most = (counts - np.concatenate(([self._count], counts[:-1]))) * self.width
         if increments.shape != counts.shape or increments.dtype.kind not in "iu":
             raise ArgumentError(f"arm {arm!r} needs {counts.size} totals between tests, as an array of integers")
         if increments.min() < 0 or (increments > most).any():

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -12,6 +11,7 @@ from discreet.lab.arms import Rewards
 from discreet.lab.instances import as_rewards
 from discreet.lab.results import Simulation
 from discreet.lab.setting import SEED, Setting
+from discreet.reproduction._findings import setting_of
 from discreet.theory import two_point_lower_bound
 
 PAPER = "dp-exp-nas"
@@ -30,34 +30,24 @@ DISTRIBUTIONS: dict[str, float | str] = {
 """The last one is hard for a rule that learns the variance: nearly all samples are the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """Samples of one distribution, and the accuracy and privacy that are wanted of their mean.
+BETA = 0.05
+"""The failure probability that is wanted."""
+Cell = tuple[str, float, float]
+"""A key of `DISTRIBUTIONS`, a relative accuracy and a privacy parameter."""
 
-    Args:
-        distribution: A key of `DISTRIBUTIONS`.
-        alpha: Relative accuracy.
-        epsilon: Privacy parameter.
-        beta: Failure probability.
-    """
 
-    distribution: str
-    alpha: float
-    epsilon: float
-    beta: float = 0.05
+def rewards_of(cell: Cell) -> Rewards:
+    """Return the distribution of the samples of a cell."""
+    return as_rewards(DISTRIBUTIONS[cell[0]])
 
-    @property
-    def rewards(self) -> Rewards:
-        """The distribution of the samples."""
-        return as_rewards(DISTRIBUTIONS[self.distribution])
 
-    def lower_bound(self) -> float | None:
-        """Return the least expected number of samples of a private rule; None unless samples have two values."""
-        values = self.rewards.two_values()
-        if values is None or values[0] > 0:  # a rule is told a range that begins at 0
-            return None
-        ends = {"low": values[0], "high": values[1]}
-        return float(two_point_lower_bound(self.rewards.mean, self.alpha, self.beta, self.epsilon, **ends))
+def least_samples(cell: Cell) -> float | None:
+    """Return the least expected number of samples of a private rule; None unless samples have two values."""
+    rewards, (_, alpha, epsilon) = rewards_of(cell), cell
+    values = rewards.two_values()
+    if values is None or values[0] > 0:  # a rule is told a range that begins at 0
+        return None
+    return float(two_point_lower_bound(rewards.mean, alpha, BETA, epsilon, low=values[0], high=values[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +70,7 @@ class DistributionGrid:
 
     def cells(self) -> list[Cell]:
         """Return all cells of the grid."""
-        return [Cell(*cell) for cell in product(DISTRIBUTIONS, self.alphas, self.epsilons)]
+        return list(product(DISTRIBUTIONS, self.alphas, self.epsilons))
 
     def setting(self, rule: str, cell: Cell) -> Setting:
         """Return the setting of one rule in one cell.
@@ -89,11 +79,14 @@ class DistributionGrid:
             rule: Key of a rule.
             cell: A cell of the grid.
         """
-        return _setting(rule, cell, self.runs, self.seed)
+        rewards, (_, alpha, epsilon) = rewards_of(cell), cell
+        ends = {"radius": 1.0} if rule == PAPER else {"low": min(rewards.low, 0.0), "high": rewards.high}
+        wanted = {"alpha": alpha, "beta": BETA, "epsilon": epsilon}
+        return setting_of(rule, rewards, runs=self.runs, seed=self.seed, **wanted, **ends)
 
     def rules_of(self, cell: Cell) -> list[str]:
         """Return the rules that accept the samples of a cell."""
-        return [rule for rule in self.rules if rule != ONE_SIDED or cell.rewards.low >= 0]
+        return [rule for rule in self.rules if rule != ONE_SIDED or rewards_of(cell).low >= 0]
 
     def settings(self) -> list[Setting]:
         """Return the settings of all rules in all cells."""
@@ -112,23 +105,12 @@ class DistributionGrid:
 
 def _row(cell: Cell, found: dict[str, Simulation]) -> dict[str, Any]:
     medians = {rule: float(np.median(one.samples)) for rule, one in found.items()}
-    least = cell.lower_bound()
+    least = least_samples(cell)
     return {
-        "distribution": cell.distribution,
-        "alpha": cell.alpha,
-        "epsilon": cell.epsilon,
+        **dict(zip(("distribution", "alpha", "epsilon"), cell, strict=True)),
         "medians": medians,
         "fewer": {rule: medians[PAPER] / median for rule, median in medians.items()},
         "failures": {rule: int(one.failed.sum()) for rule, one in found.items()},
         "unfinished": {rule: int(one.unfinished.sum()) for rule, one in found.items()},
         "over_bound": {rule: float(one.samples.mean()) / least if least else None for rule, one in found.items()},
     }
-
-
-@cache
-def _setting(rule: str, cell: Cell, runs: int, seed: int) -> Setting:
-    rewards = cell.rewards
-    ends: dict[str, Any] = {"radius": 1.0} if rule == PAPER else {"low": min(rewards.low, 0.0), "high": rewards.high}
-    return Setting.of(
-        rule, rewards, runs=runs, seed=seed, alpha=cell.alpha, beta=cell.beta, epsilon=cell.epsilon, **ends
-    )

@@ -4,20 +4,18 @@ The paper: DP-SE against DP-UCB on C1 to C4, for 3, 5, 10 and 20 arms and four e
 their ancestors without privacy, the other forms of DP-UCB, and a sweep of the constant that the paper leaves open.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import product
-from typing import Any
+from itertools import product, takewhile
+from typing import Any, Self
 
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.core.errors import ArgumentError
-from discreet.lab.results import Results, Simulation
+from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import simulate_all
+from discreet.reproduction._findings import Findings, setting_of
 
 CLAIM = 5.0
 """The paper: "in all settings we tested, we outperform DP-UCB by at least 5 times"."""
@@ -58,7 +56,7 @@ class Evaluation:
             raise ArgumentError(f"arms must hold {', '.join(map(str, sorted(needed)))}, got {self.arms}")
 
     @classmethod
-    def quick(cls, **changes: Any) -> Evaluation:
+    def quick(cls, **changes: Any) -> Self:
         """Return a small evaluation: the paper's horizon, with few runs and five arms only."""
         small: dict[str, Any] = {"runs": 3, "arms": (ARMS,), "constants": (3, 8, 50), "wide_sweep": None}
         return cls(**{**small, **changes})
@@ -72,7 +70,8 @@ class Evaluation:
             arms: Number of arms.
             **options: The policy's options.
         """
-        return _setting(self, policy, name, arms, tuple(options.items()))
+        common = {"horizon": self.horizon, "runs": self.runs, "seed": self.seed}
+        return setting_of(policy, name, arms=arms, **common, **options)
 
     def dp_se(self, name: str, arms: int, epsilon: float) -> Setting:
         """Return the paper's algorithm in one cell.
@@ -139,61 +138,33 @@ class Evaluation:
         slowest = sorted(self.cells(), key=lambda cell: -cell[1])
         every = [make(*cell) for cell in slowest for make in (self.dp_ucb, self.dp_se)]
         if self.extended:
-            sizes = sorted(self.arms, reverse=True)
-            every += [
-                self.setting(policy, name, k) for k, policy, name in product(sizes, ("ucb", "se"), self.instances)
-            ]
-            every += [
-                self.dp_ucb(name, ARMS, epsilon, preset)
-                for preset, name, epsilon in product(PRESETS[1:], self.instances, self.epsilons)
-            ]
-            every += [
-                self.swept(name, *sweep, constant)
-                for sweep, name, constant in product(reversed(self.sweeps()), self.instances, self.constants)
-            ]
+            sizes, names = sorted(self.arms, reverse=True), self.instances
+            every += [self.setting(policy, name, arms) for arms, policy, name in product(sizes, ("ucb", "se"), names)]
+            forms = product(PRESETS[1:], names, self.epsilons)
+            every += [self.dp_ucb(name, ARMS, epsilon, preset) for preset, name, epsilon in forms]
+            sweeps = product(reversed(self.sweeps()), names, self.constants)
+            every += [self.swept(name, *sweep, constant) for sweep, name, constant in sweeps]
         return every
 
-    def run(self, **how: Any) -> Findings:
+    def run(self, **how: Any) -> "EvaluationFindings":
         """Simulate everything that the store does not have yet.
 
         Args:
             **how: `engine`, `store` and `on_progress` of `simulate_all`.
         """
-        return Findings(self, simulate_all(self.settings(), **how))
+        return EvaluationFindings(self, simulate_all(self.settings(), **how))
 
 
-@cache
-def _setting(
-    evaluation: Evaluation, policy: str, name: str, arms: int, options: tuple[tuple[str, Any], ...]
-) -> Setting:
-    """Build a setting once: pictures and tables look it up many times, and building one builds its policy."""
-    common: dict[str, Any] = {"horizon": evaluation.horizon, "runs": evaluation.runs, "seed": evaluation.seed}
-    return Setting.of(policy, name, arms=arms, **common, **dict(options))
-
-
-class Findings:
-    """The results of an evaluation, looked up by setting.
-
-    Args:
-        evaluation: What was simulated.
-        results: The result of each of its settings.
-    """
-
-    def __init__(self, evaluation: Evaluation, results: Results) -> None:
-        self.evaluation = evaluation
-        self.results = results
-        self._by_identity = {(one.setting.identity, one.setting.instance.name): one for one in results}
-
-    def __getitem__(self, setting: Setting) -> Simulation:
-        return self._by_identity[setting.identity, setting.instance.name]
+class EvaluationFindings(Findings[Evaluation]):
+    """The results of an evaluation, looked up by cell."""
 
     def dp_se(self, *cell: Any) -> Simulation:
         """Return the result of DP-SE in a cell."""
-        return self[self.evaluation.dp_se(*cell)]
+        return self[self.study.dp_se(*cell)]
 
     def dp_ucb(self, *cell: Any) -> Simulation:
         """Return the result of DP-UCB in a cell, to which a preset may be added."""
-        return self[self.evaluation.dp_ucb(*cell)]
+        return self[self.study.dp_ucb(*cell)]
 
     def plain(self, policy: str, name: str, arms: int) -> Simulation:
         """Return the result of an ancestor without privacy.
@@ -203,12 +174,12 @@ class Findings:
             name: Name of an instance.
             arms: Number of arms.
         """
-        return self[self.evaluation.setting(policy, name, arms)]
+        return self[self.study.setting(policy, name, arms)]
 
     def swept(self, *cell: Any) -> list[Simulation]:
         """Return the results of DP-UCB in a cell for each constant of the sweep."""
         name, arms, epsilon = cell
-        return [self[self.evaluation.swept(name, arms, epsilon, constant)] for constant in self.evaluation.constants]
+        return [self[self.study.swept(name, arms, epsilon, constant)] for constant in self.study.constants]
 
     def ratio(self, name: str, arms: int, epsilon: float, preset: str = PRESETS[0]) -> float:
         """Return DP-UCB's mean regret over DP-SE's in one cell.
@@ -235,9 +206,5 @@ def smallest_constant(ratios: Sequence[tuple[float, float]], at_least: float = C
     >>> smallest_constant([(8, 0.5), (21, 5.5), (50, 12.0)])
     21
     """
-    found = None
-    for constant, ratio in sorted(ratios, reverse=True):
-        if ratio < at_least:
-            break
-        found = constant
-    return found
+    enough = takewhile(lambda pair: pair[1] >= at_least, sorted(ratios, reverse=True))
+    return min((constant for constant, _ in enough), default=None)

@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.lab.setting import ARMS
-from discreet.reproduction.evaluation import CLAIM, Cell, Findings, smallest_constant
+from discreet.reproduction.evaluation import CLAIM, Cell, EvaluationFindings, smallest_constant
 from discreet.reproduction.league import RECOMMENDED, LeagueFindings, standings
 from discreet.reproduction.pictures.league import TITLES
 from discreet.reproduction.pictures.stopping import KINDS, NAMES
@@ -27,7 +27,7 @@ class Reproduced(NamedTuple):
         league: The league; None if it was left out.
     """
 
-    paper: Findings
+    paper: EvaluationFindings
     stopping: StoppingFindings | None = None
     league: LeagueFindings | None = None
 
@@ -42,9 +42,9 @@ def headlines(found: Reproduced) -> dict[str, list[str]]:
     return topics
 
 
-def bandit_headlines(found: Findings) -> list[str]:
+def bandit_headlines(found: EvaluationFindings) -> list[str]:
     """Return the findings about DP-SE and DP-UCB."""
-    wanted = found.evaluation
+    wanted = found.study
     sentences = [_claim_sentence(found, PRESETS[0], wanted.cells())]
     if wanted.extended:
         five = [cell for cell in wanted.cells() if cell[1] == ARMS]
@@ -59,7 +59,7 @@ def bandit_headlines(found: Findings) -> list[str]:
     return sentences
 
 
-def _claim_sentence(found: Findings, preset: str, cells: list[Cell]) -> str:
+def _claim_sentence(found: EvaluationFindings, preset: str, cells: list[Cell]) -> str:
     """In how many settings "at least 5 times" holds for one form of DP-UCB."""
     ratios = {cell: found.ratio(*cell, preset) for cell in cells}
     holds = sum(ratio >= CLAIM for ratio in ratios.values())
@@ -72,12 +72,12 @@ def _claim_sentence(found: Findings, preset: str, cells: list[Cell]) -> str:
     )
 
 
-def _sweep_sentence(found: Findings) -> str:
+def _sweep_sentence(found: EvaluationFindings) -> str:
     """The effect of a tuned constant."""
-    if found.evaluation.runs < ENOUGH:
-        return f"Only {found.evaluation.runs} runs of each setting: too few to say which constants lose runs."
+    if found.study.runs < ENOUGH:
+        return f"Only {found.study.runs} runs of each setting: too few to say which constants lose runs."
     cells = sweep_cells(found)
-    clean = [c for c in found.evaluation.constants if all(c not in cell["stuck"] for cell in cells)]
+    clean = [c for c in found.study.constants if all(c not in cell["stuck"] for cell in cells)]
     if not clean:
         return "Every constant of the sweep lost some runs of DP-UCB on a wrong arm."
     best = clean[0]
@@ -88,13 +88,13 @@ def _sweep_sentence(found: Findings) -> str:
     )
 
 
-def sweep_cells(found: Findings) -> list[dict[str, Any]]:
+def sweep_cells(found: EvaluationFindings) -> list[dict[str, Any]]:
     """Return a row for each setting of the sweep.
 
     Its `ratios` to DP-SE are by constant; `stuck` has the constants at which runs got stuck; `holds_from` is the
     constant from which on the paper's claim holds; `best` is the one of the least regret without a stuck run.
     """
-    wanted, cells = found.evaluation, []
+    wanted, cells = found.study, []
     for arms, epsilon in wanted.sweeps():
         for name in wanted.instances:
             mine = found.dp_se(name, arms, epsilon)

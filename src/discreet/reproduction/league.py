@@ -1,21 +1,20 @@
 """The league: every private policy on the paper's instances and on rare rewards, measured by the lower bound."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.lab.instances import ARMS as ARMS_OF
 from discreet.lab.instances import PAPER, RARE
-from discreet.lab.results import Results, Simulation
+from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import simulate_all
+from discreet.reproduction._findings import Findings, setting_of
 from discreet.theory import regret_lower_bound
 
 RECOMMENDED, BASELINE = "dp-chernoff-imed", "dp-se"
@@ -62,7 +61,7 @@ class LeagueStudy:
     policies: tuple[str, ...] = POLICIES
 
     @classmethod
-    def quick(cls, **changes: Any) -> LeagueStudy:
+    def quick(cls, **changes: Any) -> Self:
         """Return a small study: five arms, two epsilons, few runs, and not the slow policies."""
         fast = tuple(name for name in POLICIES if name not in SLOW)
         small: dict[str, Any] = {"runs": 3, "many_runs": 100, "arms": (ARMS,), "epsilons": (0.1, 1.0)}
@@ -95,7 +94,12 @@ class LeagueStudy:
             policy: Key of a policy.
             place: One of `places`.
         """
-        return _setting(policy, *place, (self.horizon, self.runs_of(policy, place), self.seed))
+        name, arms, epsilon = place
+        common: dict[str, Any] = {"horizon": self.horizon, "runs": self.runs_of(policy, place), "seed": self.seed}
+        # Those of the paper's two policies are as its evaluation has them, so that a store has them.
+        as_there: dict[str, dict[str, Any]] = {BASELINE: {}, "dp-ucb": {"preset": PRESETS[0]}}
+        more = as_there.get(policy, {"checkpoints": (self.horizon,)})  # a league looks at the end
+        return setting_of(policy, name, arms=arms, epsilon=epsilon, **common, **more)
 
     def settings(self) -> list[Setting]:
         """Return all settings, the slowest first so that no worker waits for another at the end."""
@@ -103,7 +107,7 @@ class LeagueStudy:
         order = sorted(self.policies, key=lambda policy: (policy not in SLOW, policy != "dp-ucb"))
         return [self.setting(policy, place) for policy, place in product(order, places)]
 
-    def run(self, **how: Any) -> LeagueFindings:
+    def run(self, **how: Any) -> "LeagueFindings":
         """Simulate everything that the store does not have yet.
 
         Args:
@@ -117,27 +121,8 @@ def arms_at(place: Place) -> int:
     return ARMS_OF.get(place[0], ARMS) if place[1] is None else place[1]
 
 
-@cache
-def _setting(policy: str, name: str, arms: int | None, epsilon: float, rest: tuple[int, int, int]) -> Setting:
-    """Build a setting once; those of the paper's two policies as its evaluation has them, so that a store has them."""
-    horizon, runs, seed = rest
-    as_there = {BASELINE: {}, "dp-ucb": {"preset": PRESETS[0]}}  # type: dict[str, dict[str, Any]]
-    more = as_there.get(policy, {"checkpoints": [horizon]})  # a league looks at the end
-    return Setting.of(policy, name, arms=arms, horizon=horizon, runs=runs, seed=seed, epsilon=epsilon, **more)
-
-
-class LeagueFindings:
-    """The results of the league, looked up by policy and place.
-
-    Args:
-        study: What was simulated.
-        results: The result of each of its settings.
-    """
-
-    def __init__(self, study: LeagueStudy, results: Results) -> None:
-        self.study = study
-        self.results = results
-        self._by_setting = {one.setting: one for one in results}
+class LeagueFindings(Findings[LeagueStudy]):
+    """The results of the league, looked up by policy and place."""
 
     def of(self, policy: str, place: Place) -> Simulation:
         """Return the result of a policy at a place.
@@ -146,7 +131,7 @@ class LeagueFindings:
             policy: Key of a policy.
             place: One of `LeagueStudy.places`.
         """
-        return self._by_setting[self.study.setting(policy, place)]
+        return self[self.study.setting(policy, place)]
 
     def bound(self, place: Place) -> float:
         """Return the lower bound on the regret at a place."""

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from discreet import _version
+from discreet.audit.limits import upper_limit
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.core.registry import POLICIES
 from discreet.lab.figures import Picture
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
-from discreet.reproduction.evaluation import CLAIM, Evaluation, Findings
+from discreet.reproduction.evaluation import CLAIM, Evaluation, EvaluationFindings
 from discreet.reproduction.headlines import ENOUGH, Reproduced, headlines, sweep_cells
 from discreet.reproduction.league import LeagueFindings, standings
 from discreet.reproduction.pictures.league import TITLES
-from discreet.reproduction.pictures.stopping import KINDS, NAMES, SHORT, upper_limit
+from discreet.reproduction.pictures.stopping import CONFIDENCE, KINDS, NAMES, SHORT
 from discreet.reproduction.stopping import RULES, StoppingFindings
 from discreet.reproduction.tables import TABLES, number
 from discreet.theory import two_point_lower_bound
@@ -42,13 +43,13 @@ def render_page(
         "report.html",
         **_figures(found),
         pictures=[(one, images[one.name], [_row(shown) for shown in one.simulations]) for one in pictures],
-        schedule=_schedule(found.paper.evaluation),
+        schedule=_schedule(found.paper.study),
         failures=[_bandit_row(one) for one in found.paper.results if one.failed.any()],
         results=found.paper.results,
         seconds=seconds,
         work=sum(one.seconds for study in found if study for one in study.results),
         versions=_versions(),
-        preview=found.paper.evaluation.runs < ENOUGH,
+        preview=found.paper.study.runs < ENOUGH,
         tables={name: TABLES[name] for name in tables},
     )
 
@@ -71,7 +72,7 @@ def _render(template: str, **content: Any) -> str:
 
 def _figures(found: Reproduced) -> dict[str, Any]:
     """Everything that both pages show; studies that were left out are None."""
-    wanted = found.paper.evaluation
+    wanted = found.paper.study
     return {
         "headlines": headlines(found),
         "evaluation": wanted,
@@ -84,9 +85,9 @@ def _figures(found: Reproduced) -> dict[str, Any]:
     }
 
 
-def _claim_tables(found: Findings) -> list[dict[str, Any]]:
+def _claim_tables(found: EvaluationFindings) -> list[dict[str, Any]]:
     """For each form of DP-UCB: its ratio to DP-SE in every setting."""
-    wanted, tables = found.evaluation, []
+    wanted, tables = found.study, []
     for preset in PRESETS if wanted.extended else PRESETS[:1]:
         sizes = wanted.arms if preset == PRESETS[0] else (ARMS,)
         rows = [
@@ -119,7 +120,7 @@ def _stopping(found: StoppingFindings) -> dict[str, Any]:
         "distances": distances,
         "results": found.results,
         "samples": sum(int(one.samples.sum()) for one in found.results),
-        "least_limit": upper_limit(0, found.study.failure_runs),
+        "least_limit": upper_limit(0, found.study.failure_runs, 1 - CONFIDENCE),
         "grid": grid,
         "grid_rules": {rule: SHORT[rule] for rule in grid.rules},
         "grid_rows": found.distribution_rows,
@@ -130,10 +131,7 @@ def _schedule(evaluation: Evaluation) -> list[dict[str, Any]]:
     """DP-SE's first epochs, while all arms are viable, as the policy object computes them."""
     policies: list[Any] = [evaluation.dp_se(evaluation.instances[0], ARMS, e).build() for e in evaluation.epsilons]
     return [
-        {
-            "epoch": epoch,
-            "cells": [(one.rounds(epoch, ARMS), one.threshold(epoch, ARMS)) for one in policies],
-        }
+        {"epoch": epoch, "cells": [(one.rounds(epoch, ARMS), one.threshold(epoch, ARMS)) for one in policies]}
         for epoch in range(1, 6)
     ]
 

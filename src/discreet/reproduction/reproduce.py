@@ -1,16 +1,16 @@
 """A whole reproduction: simulate what is not in the folder yet, draw the figures, write tables and the report."""
 
-from __future__ import annotations
-
 import base64
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from operator import call
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from discreet.lab.engines import Engine, Processes, Result, Serial, Task
+from discreet.lab.engines import Engine, Processes, Serial
 from discreet.lab.figures import Picture, write_picture
 from discreet.lab.setting import HORIZON, SEED, Setting
 from discreet.lab.store import Store
@@ -47,15 +47,15 @@ class Report(NamedTuple):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The studies to simulate and to report.
+    """The studies to simulate and to report, named as in `Reproduced`.
 
     Args:
-        evaluation: The paper's evaluation.
+        paper: The paper's evaluation.
         stopping: The stopping study; None leaves it out.
         league: The league; None leaves it out.
     """
 
-    evaluation: Evaluation
+    paper: Evaluation
     stopping: StoppingStudy | None = None
     league: LeagueStudy | None = None
 
@@ -68,7 +68,7 @@ class Reproduction:
         horizon: int = HORIZON,
         seed: int = SEED,
         runs: int | None = None,
-    ) -> Reproduction:
+    ) -> Self:
         """Return the reproduction of the paper's evaluation, or of everything.
 
         Args:
@@ -87,8 +87,7 @@ class Reproduction:
 
     def studies(self) -> dict[str, Any]:
         """Return the studies that were not left out, by their field of `Reproduced`."""
-        studies = {"paper": self.evaluation, "stopping": self.stopping, "league": self.league}
-        return {name: study for name, study in studies.items() if study}
+        return {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name)}
 
     def settings(self) -> list[Setting]:
         """Return all settings, each once; some belong to two studies."""
@@ -123,13 +122,19 @@ class Reproduction:
         """
         found = {}
         for name, study in self.studies().items():
-            advance = _counter(DOING[name], sum(one.runs for one in study.settings()), on_progress)
+            advance = counter(DOING[name], sum(one.runs for one in study.settings()), on_progress)
             found[name] = study.run(engine=engine, store=store, on_progress=advance)
         return Reproduced(**found)
 
 
-def _counter(doing: str, total: int, on_progress: OnProgress) -> Callable[[int], None]:
-    """A function that adds up steps and reports their sum."""
+def counter(doing: str, total: int, on_progress: OnProgress) -> Callable[[int], None]:
+    """Return a function that adds up steps and reports their sum.
+
+    Args:
+        doing: What is being done.
+        total: The number of steps.
+        on_progress: Told at once, and of each step.
+    """
     done = 0
     on_progress(doing, done, total)
 
@@ -141,37 +146,12 @@ def _counter(doing: str, total: int, on_progress: OnProgress) -> Callable[[int],
     return advance
 
 
-class _Running(Engine):
+class _Running(Serial):
     """An engine that was started elsewhere and is left running: one pool of workers simulates and draws."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self.run = engine.run  # type: ignore[method-assign]
         self.workers = getattr(engine, "workers", 1)
-
-    def __exit__(self, *_: object) -> None:
-        """Leave it running."""
-
-    def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
-        """Yield the index of each task and its result, as they finish.
-
-        Args:
-            work: Turns a task into a result.
-            tasks: The tasks.
-        """
-        return self._engine.run(work, tasks)
-
-
-class _Job(NamedTuple):
-    """A step of the report that a worker takes: a figure to draw or a table to write."""
-
-    doing: str
-    work: Callable[[Any, Path], Any]
-    content: Any
-    path: Path
-
-
-def _do(job: _Job) -> Any:
-    return job.work(job.content, job.path)
 
 
 def write_report(found: Reproduced, folder: Path, seconds: float, engine: Engine, on_progress: OnProgress) -> Report:
@@ -194,16 +174,18 @@ def write_report(found: Reproduced, folder: Path, seconds: float, engine: Engine
     figures.mkdir(parents=True, exist_ok=True)
     # The longest first, so that no worker waits for another at the end.
     longest = sorted(pictures, key=lambda picture: -len(picture.panels))
-    jobs = [
-        _Job(f"writing table {name}", write_table, tables[name], folder / "data" / f"{name}.csv") for name in tables
+    jobs: list[tuple[str, Callable[[], Any]]] = [
+        (f"writing table {name}", partial(write_table, tables[name], folder / "data" / f"{name}.csv"))
+        for name in tables
     ]
-    jobs += [_Job(f"drawing {one.name}", write_picture, replace(one, simulations=()), figures) for one in longest]
+    jobs += [(f"drawing {one.name}", partial(write_picture, replace(one, simulations=()), figures)) for one in longest]
     images: dict[str, str] = {}
-    on_progress(jobs[0].doing, 0, len(jobs) + 1)
-    for done, (index, made) in enumerate(engine.run(_do, jobs), start=1):
-        if isinstance(jobs[index].content, Picture):
-            images[jobs[index].content.name] = base64.b64encode(made).decode()
-        on_progress(jobs[index].doing if done < len(jobs) else "writing the report", done, len(jobs) + 1)
+    on_progress(jobs[0][0], 0, len(jobs) + 1)
+    for done, (index, made) in enumerate(engine.run(call, [work for _, work in jobs]), start=1):
+        doing, _ = jobs[index]
+        if made is not None:
+            images[doing.removeprefix("drawing ")] = base64.b64encode(made).decode()
+        on_progress(doing if done < len(jobs) else "writing the report", done, len(jobs) + 1)
     page = folder / "report.html"
     page.write_text(render_page(found, pictures, images, list(tables), seconds), encoding="utf-8")
     (folder / "results.md").write_text(render_results(found), encoding="utf-8")

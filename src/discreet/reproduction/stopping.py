@@ -6,14 +6,12 @@ parameter at a time; how often they break their promise; and the price of privac
 with them, also on samples of many distributions (`distributions`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,6 +20,7 @@ from discreet.lab.arms import Bernoulli, Discrete, Rewards
 from discreet.lab.results import Simulation
 from discreet.lab.setting import SEED, Setting
 from discreet.lab.simulate import simulate_all
+from discreet.reproduction._findings import Findings, setting_of
 from discreet.reproduction.distributions import DistributionGrid
 
 PLAIN, PRIVATE = ("nas", "ebstop"), ("dp-nas", "dp-exp-nas", "dp-nas-released", "dp-bernstein")
@@ -77,7 +76,7 @@ class Problem:
         """Return Theorem 3.3's t_U for DP exponential NAS; NaN where the theorem does not apply."""
         return math.nan if self.beta > 0.08 else float(theory.stopping_upper_bound(*self.given, **self.range))
 
-    def with_(self, **changes: Any) -> Problem:
+    def with_(self, **changes: Any) -> Self:
         """Return the same problem with some fields changed."""
         return replace(self, **changes)
 
@@ -125,7 +124,7 @@ class StoppingStudy:
     distributions: DistributionGrid = field(default_factory=DistributionGrid)
 
     @classmethod
-    def quick(cls, **changes: Any) -> StoppingStudy:
+    def quick(cls, **changes: Any) -> Self:
         """Return a small study: the same sweeps with few runs."""
         return cls(**{"runs": 5, "failure_runs": 50, "distributions": DistributionGrid(runs=5), **changes})
 
@@ -160,7 +159,10 @@ class StoppingStudy:
             problem: The problem.
             runs: Number of runs; by default that of the sweeps.
         """
-        return _setting(rule, problem, runs or self.runs, self.seed)
+        options: dict[str, Any] = {"alpha": problem.alpha, "beta": problem.beta, **problem.range}
+        if rule in PRIVATE:
+            options["epsilon"] = problem.epsilon
+        return setting_of(rule, problem.distribution, runs=runs or self.runs, seed=self.seed, **options)
 
     def without_privacy(self, rule: str, kind: str) -> Setting:
         """Return a private rule on the base problem, with negligible noise; for DP-NAS that is NAS.
@@ -182,7 +184,7 @@ class StoppingStudy:
         every += self.distributions.settings()
         return sorted(dict.fromkeys(every), key=_cost, reverse=True)
 
-    def run(self, **how: Any) -> StoppingFindings:
+    def run(self, **how: Any) -> "StoppingFindings":
         """Simulate everything that the store does not have yet.
 
         Args:
@@ -201,30 +203,8 @@ def _cost(setting: Setting) -> float:
     return setting.runs * (1e-3 if setting.algorithm in {"dp-exp-nas", "dp-nas-released", "dp-bernstein"} else 1e-4)
 
 
-@cache
-def _setting(rule: str, problem: Problem, runs: int, seed: int) -> Setting:
-    """Build a setting once: figures and tables look it up many times, and building one builds its rule."""
-    options: dict[str, Any] = {"alpha": problem.alpha, "beta": problem.beta, **problem.range}
-    if rule in PRIVATE:
-        options["epsilon"] = problem.epsilon
-    return Setting.of(rule, problem.distribution, runs=runs, seed=seed, **options)
-
-
-class StoppingFindings:
-    """The results of a study, looked up by rule and problem.
-
-    Args:
-        study: What was simulated.
-        results: The result of each of its settings.
-    """
-
-    def __init__(self, study: StoppingStudy, results: Sequence[Simulation]) -> None:
-        self.study = study
-        self.results = list(results)
-        self._by_setting = {one.setting: one for one in results}
-
-    def __getitem__(self, setting: Setting) -> Simulation:
-        return self._by_setting[setting]
+class StoppingFindings(Findings[StoppingStudy]):
+    """The results of a study, looked up by rule and problem."""
 
     def of(self, rule: str, problem: Problem) -> Simulation:
         """Return the result of a rule on a problem of the sweeps.

@@ -81,10 +81,7 @@ def output_probabilities(run: Callable[[Noise], Output], reach: int) -> dict[Out
     >>> round(halves[False], 4), round(halves[True], 4)
     (0.7311, 0.2689)
     """
-    found: Probabilities[Output] = defaultdict(float)
-    for output, _, weight in _all_runs(run, reach):
-        found[output] += weight
-    return dict(found)
+    return dict(_near_and_far(run, reach, 0)[1])
 
 
 def worst_loss(run: Callable[[Noise], Output], neighbour: Callable[[Noise], Output], reach: int, shift: int) -> float:

@@ -11,8 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import zip_longest
+from types import SimpleNamespace
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +27,13 @@ from discreet.core.plans import Measure, Plan, ThresholdQuery
 from discreet.core.privacy import Privacy
 from discreet.core.releases import Release
 from discreet.mechanisms.curator import Curator
-from discreet.testing._plays import comparable
 
 _FAR = 2**60  # grid steps: noise that decides a test whatever is measured
+
+
+def comparable(plan: Plan | None) -> object:
+    """Return a plan as a value that also differs in the order of its arms."""
+    return plan and (plan.epoch, tuple(plan.pulls.items()), plan.query, plan.statistic)
 
 
 class Diverged(DiscreetError):
@@ -40,17 +47,6 @@ class _Entry(NamedTuple):
     releases: tuple[Release, ...]
     draws: list[tuple[float, Integers]]
     measured: NDArray[np.int64]
-
-
-class _TappedNoise:
-    """The noise of a curator, drawn through a tap."""
-
-    def __init__(self, source: Noise, tap: _Recording | Replay) -> None:
-        self.simulated = source.simulated
-        self._source, self._tap = source, tap
-
-    def draws(self, scale: float, count: int) -> Integers:
-        return self._tap.draws(self._source, scale, count)
 
 
 class Recorder:
@@ -96,20 +92,15 @@ def _tapped(tap: _Recording | Replay) -> Iterator[None]:
     begin, release = Curator.__init__, Curator.release
 
     def tapped_begin(self: Curator, grid: Grid, privacy: Privacy, noise: Noise | None = None, **rest: Any) -> None:
-        begin(self, grid, privacy, _TappedNoise(checked_noise(noise), tap), **rest)
+        source = checked_noise(noise)
+        tapped: Any = SimpleNamespace(simulated=source.simulated, draws=partial(tap.draws, source))
+        begin(self, grid, privacy, tapped, **rest)
 
     def tapped_release(self: Curator, plan: Plan, totals: Any = None) -> tuple[Release, ...]:
         return tap.release(self.grid, plan, totals, lambda: release(self, plan, totals))
 
-    methods: dict[str, Any] = {"__init__": begin, "release": release}
-    tapped: dict[str, Any] = {"__init__": tapped_begin, "release": tapped_release}
-    try:
-        for name, method in tapped.items():
-            setattr(Curator, name, method)
+    with patch.object(Curator, "__init__", tapped_begin), patch.object(Curator, "release", tapped_release):
         yield
-    finally:
-        for name, method in methods.items():
-            setattr(Curator, name, method)
 
 
 class _Tests:

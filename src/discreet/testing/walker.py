@@ -11,8 +11,6 @@ step the walk checks:
 4. A file has no noise but that of an open threshold, and nothing secret when its algorithm has finished.
 """
 
-from __future__ import annotations
-
 import gc
 import itertools
 import random
@@ -23,19 +21,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from unittest.mock import patch
 
 import numpy as np
 
-from discreet.core.errors import (
-    ArgumentError,
-    DiscreetError,
-    FinishedError,
-    PrivacyError,
-    StateError,
-    WaitingError,
-)
+from discreet.core.errors import ArgumentError, DiscreetError, FinishedError, PrivacyError, StateError, WaitingError
 from discreet.core.ledger import Ledger, spent, spent_by_person
 from discreet.core.noise import Integers, Noise
 from discreet.core.plans import Arm, Plan
@@ -89,8 +80,8 @@ class Report:
     thresholds: int = 0
     shared_thresholds: int = 0
 
-    def __add__(self, other: Report) -> Report:
-        return Report(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 def walk(make_driver: Callable[[Noise], Any], seed: int, steps: int = 60) -> Report:

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.core.errors import ArgumentError
 from discreet.theory.domain import Floats, arm_means, fraction, positive, privacy, require, vectorised, whole
 
-MOST_EPOCHS, MOST_PULLS = 500, 2.0**62
-"""Limits on the epochs and pulls of a plan: smaller gaps and longer plans are refused."""
+MOST_EPOCHS, MOST_PULLS = 500, 2.0**62  # of a plan: smaller gaps and longer plans are refused
 
 
 @vectorised

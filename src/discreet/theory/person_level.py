@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from discreet.theory.sharp_elimination import SharpSchedule
 
+# Shares of the remaining epsilon that an epoch of `dp-se-person` and of `dp-se-sharp-person` spends:
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
-"""Shares of the remaining epsilon that an epoch of `dp-se-person` and of `dp-se-sharp-person` spends."""
 PERSON_GROWTH = 4.0
 _LAST = 4000  # later epochs' shares are below the smallest float
 

@@ -17,8 +17,8 @@ from discreet.theory.domain import fraction, positive, require, vectorised, whol
 from discreet.theory.elimination import MOST_PULLS, expected_regret
 
 GROWTH, WINDOW = 1.5, 6
+# Parts of beta for means outside of their intervals and for arms that stay too long. The tests have the rest.
 INTERVALS, ON_TIME = 0.1, 0.01
-"""Parts of beta for means outside of their intervals and for arms that stay too long. The tests have the rest."""
 _DELAY = 4  # a larger value moves beta from the first tests to later ones
 
 

@@ -15,8 +15,7 @@ from discreet.theory.divergence import divergence, private_divergence
 from discreet.theory.domain import Floats, fraction, inside, numbers, plain, privacy, require, vectorised
 
 LAST_POWER = 53
-MOST_SAMPLES = 2.0**LAST_POWER
-"""From here on a number of samples is reported as infinite."""
+MOST_SAMPLES = 2.0**LAST_POWER  # from here on a number of samples is reported as infinite
 RULES = ("nas", "dp-nas", "dp-exp-nas")
 
 

@@ -24,7 +24,7 @@ def pulls_by_object(name, on, horizon, runs, **options):
 
 
 def pulls_by_kernel(name, on, horizon, runs, **options):
-    program = batched.program(discreet.make_policy(name, range(len(on)), horizon=horizon, **options), on)
+    program = batched.program(discreet.make_policy(name, range(len(on)), horizon=horizon, **options), on.means)
     return np.array([program(horizon, fresh_state([run, 3]), np.array([horizon]))[-1] for run in range(runs)])
 
 
@@ -45,7 +45,7 @@ def test_the_kernel_has_the_law_of_the_objects(name, epsilon):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_kernel_counts_at_every_checkpoint(name):
     horizon, some = 997, np.array([1, 5, 100, 500, 997])
-    program = batched.program(discreet.make_policy(name, range(3), epsilon=1.0, horizon=horizon), ON)
+    program = batched.program(discreet.make_policy(name, range(3), epsilon=1.0, horizon=horizon), ON.means)
     every = program(horizon, fresh_state(5), np.arange(1, horizon + 1))
     assert (every.sum(axis=1) == np.arange(1, horizon + 1)).all()
     assert (np.diff(every, axis=0) >= 0).all()
@@ -54,7 +54,7 @@ def test_the_kernel_counts_at_every_checkpoint(name):
 
 def test_a_horizon_within_the_first_batches_is_played_in_turn():
     policy = discreet.make_policy("dp-imed", range(3), epsilon=1.0, horizon=20, first_batch=10)
-    counts = batched.program(policy, ON)(20, fresh_state(5), np.array([4, 20]))
+    counts = batched.program(policy, ON.means)(20, fresh_state(5), np.array([4, 20]))
     assert counts.tolist() == [[2, 1, 1], [7, 7, 6]]
     assert list(play(policy, ON, np.random.default_rng(1)).pulls) == [7, 7, 6]
 

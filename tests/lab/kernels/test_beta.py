@@ -23,8 +23,8 @@ def test_densities_and_slopes_are_scipys(a, b):
 def test_cut_variables_lie_on_their_side_with_the_exact_law():
     state = randomness.fresh_state(3)
     whole = stats.beta(6.0, 4.0)
-    above = [beta.beta_above(state, 6.0, 4.0, 0.5) for _ in range(20_000)]
-    below = [beta.beta_below(state, 6.0, 4.0, 0.7) for _ in range(20_000)]
+    above = [beta.beta_between(state, 6.0, 4.0, 0.5, np.inf) for _ in range(20_000)]
+    below = [beta.beta_between(state, 6.0, 4.0, -np.inf, 0.7) for _ in range(20_000)]
     assert stats.kstest(above, lambda x: (whole.cdf(x) - whole.cdf(0.5)) / whole.sf(0.5)).pvalue > LEVEL
     assert stats.kstest(below, lambda x: whole.cdf(x) / whole.cdf(0.7)).pvalue > LEVEL
 

@@ -6,10 +6,9 @@ import pytest
 from discreet import EBGStop, EBStop
 from discreet.lab import Discrete, Setting
 from discreet.lab.kernels import empirical_bernstein
-from discreet.lab.kernels.coins import coin_on
 from discreet.lab.simulate import run_setting
 from tests._tools.kernel_tools import LEVEL, mutant
-from tests._tools.rule_paths import LENGTH, PATHS, by_object, check_law, p_values, path_of, replays
+from tests._tools.rule_paths import PATHS, by_object, check_law, p_values, replays
 
 
 def check_bernstein(kind, kernel, low, high, chance, options):
@@ -30,15 +29,8 @@ def check_bernstein(kind, kernel, low, high, chance, options):
 @pytest.mark.parametrize("kind", [EBStop, EBGStop])
 @pytest.mark.parametrize(("low", "high", "chance", "options"), PATHS)
 def test_empirical_bernstein_on_a_path_is_the_rule_object(kind, low, high, chance, options):
-    reached = check_bernstein(kind, empirical_bernstein._play, low, high, chance, options)
+    reached = check_bernstein(kind, empirical_bernstein.play, low, high, chance, options)
     assert reached > 0 or chance in (0.0, 0.5, 0.52)
-
-
-def test_the_replay_is_the_kernel_on_a_path():
-    rule, path = EBStop(alpha=0.3, beta=0.1, low=0, high=1), path_of(1, 0.3)
-    coin, result = coin_on(rule.grid, 0.0, 1.0, 0.3, LENGTH), rule.run(path.astype(float))
-    found = empirical_bernstein.replay(coin, empirical_bernstein.parameters_of(rule, coin), path)
-    assert found == (True, result.samples, pytest.approx(result.estimate))
 
 
 @pytest.mark.parametrize("growth", [1.1, 1.5])
@@ -50,7 +42,7 @@ def test_ebgstops_intervals_are_the_rules(growth):
 
 
 def test_a_radius_that_is_bounded_two_percent_too_high_is_noticed_on_a_path():
-    narrow = mutant(empirical_bernstein._play, "size) if size > 1", "size) * 1.02 if size > 1")
+    narrow = mutant(empirical_bernstein.play, "size) if size > 1", "size) * 1.02 if size > 1")
     for kind in (EBStop, EBGStop):
         with pytest.raises(AssertionError):
             check_bernstein(kind, narrow, *PATHS[0])

@@ -8,17 +8,21 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.lab.kernels import hybrid_ucb, randomness, tree_minimum
+from discreet.lab.kernels import dp_ucb, randomness, tree_minimum
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.randomness import fresh_state
 from tests._tools.kernel_tools import LEVEL, PRIVATE, Driven, Handed, check_counts, planted, rebound, smallest_p
+from tests._tools.step_by_step import play_dp_ucb
+
+TABLES = tree_minimum.tables()
+COUNTERS, _ = dp_ucb.counters_of(discreet.DPHybridUCB(range(2), epsilon=1.0, horizon=10))
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 20.0, 500.0])
 @pytest.mark.parametrize("name", ["C1, K = 2", "C2, K = 5", "C4, K = 20", "equal arms", "sure arms"])
 def test_the_reference_kernel_is_the_policy_object(name, epsilon):
     means, horizon, noise = PRIVATE[name], 1500, Handed()
-    counts = hybrid_ucb.reference(means, horizon, fresh_state(8), np.arange(1, horizon + 1), epsilon)
+    counts = play_dp_ucb(means, horizon, fresh_state(8), np.arange(1, horizon + 1), COUNTERS, epsilon)
     policy = discreet.DPHybridUCB(range(len(means)), epsilon=epsilon, horizon=horizon)
     driven, state, width = Driven(policy, noise), fresh_state(8), policy.grid.width
     for expected in counts:
@@ -50,22 +54,22 @@ LAWS = [
 
 @pytest.mark.parametrize(("means", "epsilon"), LAWS)
 def test_skip_ahead_has_the_law_of_the_reference(means, epsilon):
-    slow = hybrid_pulls(hybrid_ucb.reference, means, 5000, 500, 1, epsilon)
-    assert smallest_p(slow, hybrid_pulls(hybrid_ucb.skip_ahead, means, 5000, 500, 2, epsilon)) > LEVEL
+    slow = hybrid_pulls(play_dp_ucb, means, 5000, 500, 1, COUNTERS, epsilon)
+    assert smallest_p(slow, hybrid_pulls(dp_ucb.skip_ahead, means, 5000, 500, 2, COUNTERS, epsilon, TABLES)) > LEVEL
 
 
 @compiled
 def until_overtaken(state, tables, pulls, total, chance, rival, step, epsilon, end):
     """The pulls at which an arm's index falls to a level, or `end`: visit by visit, or without tables step by step."""
     path, noises = np.zeros(64), np.zeros(2)
-    while pulls < end and hybrid_ucb.index(total + noises.sum(), pulls, step, epsilon) > rival:
+    while pulls < end and dp_ucb.index(COUNTERS, epsilon, total + noises.sum(), pulls, step) > rival:
         if tables is None:
             total += randomness.bernoulli(state, randomness.threshold(chance))
-            hybrid_ucb.close_block(state, path, noises, pulls, 1, epsilon)
+            dp_ucb.close_block(state, COUNTERS, epsilon, path, noises, pulls, 1)
             pulls += 1
         else:
-            total, done = hybrid_ucb.visit(
-                state, *tables, path, noises, chance, total, pulls, rival, step, epsilon, end - pulls
+            total, done = dp_ucb.visit(
+                state, COUNTERS, epsilon, tables, path, noises, chance, total, pulls, rival, step, end - pulls
             )
             pulls += done
     return pulls
@@ -74,14 +78,13 @@ def until_overtaken(state, tables, pulls, total, chance, rival, step, epsilon, e
 def falls(tables, pulls, epsilon, margin, tag, program=until_overtaken):
     """The same in many runs: a level so many noise scales below the index, and rewards that just keep the distance."""
     tree, step, total = pulls.bit_length() - 1, 10 * pulls, 0.3 * pulls
-    rival = hybrid_ucb.index(total, pulls, step, epsilon) - margin * 2 * tree / epsilon / pulls
+    rival = dp_ucb.index(COUNTERS, epsilon, total, pulls, step) - margin * 2 * tree / epsilon / pulls
     chance = rival - math.sqrt(2 * math.log(step) / pulls) / 2
     job = pulls, total, chance, rival, step, epsilon, 2 * 2**tree + 300
     return [program(fresh_state([run, tag]), tables, *job) for run in range(2000)]
 
 
-TABLES = tree_minimum.log_table(), tree_minimum.coarse_table(), tree_minimum.depths_of(0.3)
-NO_BREACH = np.full_like(TABLES[0], -1e300), np.zeros_like(TABLES[1]), np.zeros_like(TABLES[2])
+NO_BREACH = tree_minimum.Tables(np.full_like(TABLES.logs, -1e300), *map(np.zeros_like, TABLES[1:]))
 
 
 @pytest.mark.parametrize("margin", [1, 2, 4])
@@ -92,13 +95,13 @@ def test_an_arm_is_overtaken_by_its_noise_when_it_is_step_by_step(pulls, epsilon
     assert stats.ks_2samp(slow, falls(NO_BREACH, pulls, epsilon, margin, 2), method="asymp").pvalue < LEVEL
 
 
-close_block, choose_level = hybrid_ucb.close_block, hybrid_ucb.choose_level
+close_block, choose_level = dp_ucb.close_block, dp_ucb.choose_level
 
 
-def a_tree_that_stays(state, path, noises, pulls, size, epsilon):
+def a_tree_that_stays(state, counters, hybrid, path, noises, pulls, size):
     """At a power of two the old tree's noise is kept."""
     tree = noises[1]
-    close_block(state, path, noises, pulls, size, epsilon)
+    close_block(state, counters, hybrid, path, noises, pulls, size)
     noises[1] = noises[1] if noises[1] else tree
 
 
@@ -114,7 +117,7 @@ PLANTED = ([1.0, 1.0], 3000, 1000), (2**14 + 2**13, 2.0, 2)
 @functools.cache
 def slow_runs():
     runs, fall = PLANTED
-    return hybrid_pulls(hybrid_ucb.reference, *runs, 1, 20.0), falls(None, *fall, 1)
+    return hybrid_pulls(play_dp_ucb, *runs, 1, COUNTERS, 20.0), falls(None, *fall, 1)
 
 
 @pytest.mark.study
@@ -128,14 +131,14 @@ def slow_runs():
 )
 def test_planted_errors_in_skip_ahead_are_noticed(wrong):
     runs, fall, slow = *PLANTED, slow_runs()
-    kernel = planted(hybrid_ucb, **wrong)
+    kernel = planted(dp_ucb, **wrong)
     fast = (
-        hybrid_pulls(lambda *job: kernel._skip_ahead(*job, *TABLES), *runs, 2, 20.0),
-        falls(TABLES, *fall, 2, rebound(until_overtaken, hybrid_ucb=kernel)),
+        hybrid_pulls(kernel.skip_ahead, *runs, 2, COUNTERS, 20.0, TABLES),
+        falls(TABLES, *fall, 2, rebound(until_overtaken, dp_ucb=kernel)),
     )
     found = smallest_p(slow[0], fast[0]), stats.ks_2samp(slow[1], fast[1], method="asymp").pvalue
     assert min(found) < LEVEL, found
 
 
 def test_counts_at_checkpoints_add_up():
-    check_counts(hybrid_ucb.skip_ahead, 1.0)
+    check_counts(dp_ucb.skip_ahead, COUNTERS, 1.0, TABLES)

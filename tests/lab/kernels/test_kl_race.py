@@ -5,8 +5,9 @@ import pytest
 
 import discreet
 from discreet.lab import instance
-from discreet.lab.kernels import imed, kl_race, kl_ucb, randomness
+from discreet.lab.kernels import kl_race, randomness
 from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.ucb import BOLDNESS, FRESH
 from tests._tools.kernel_tools import (
     HARD,
     LEVEL,
@@ -18,7 +19,9 @@ from tests._tools.kernel_tools import (
     smallest_p,
     tables,
 )
+from tests._tools.step_by_step import play_kl
 
+IMED = -1.0  # instead of a c
 PAPER = {f"{name}, K = {arms}": instance(name, arms).means for name in ("C1", "C2", "C3", "C4") for arms in (2, 5, 20)}
 INSTANCES = PAPER | {name: np.array(means) for name, means in HARD.items()}
 
@@ -28,18 +31,22 @@ INSTANCES = PAPER | {name: np.array(means) for name, means in HARD.items()}
 def test_the_reference_kernels_are_the_policy_objects(name, seed):
     arms, means = range(len(INSTANCES[name])), INSTANCES[name]
     for c in (0.0, 3.0):
-        check_object(discreet.KLUCB(arms, horizon=1500, c=c), kl_ucb.reference, means, seed, c)
-    check_object(discreet.IMED(arms, horizon=1500), imed.reference, means, seed)
+        check_object(discreet.KLUCB(arms, horizon=1500, c=c), play_kl, means, seed, c)
+    check_object(discreet.IMED(arms, horizon=1500), play_kl, means, seed, IMED)
 
 
 @compiled
-def kl_ucb_on_a_table(table, horizon, checkpoints, c):
-    """KL-UCB step by step on rewards that are fixed by arm and pull."""
+def on_a_table(table, horizon, checkpoints, c):
+    """KL-UCB or IMED step by step on rewards that are fixed by arm and pull."""
     arms, place = table.shape[0], 0
     totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
     counts = np.zeros((checkpoints.size, arms), np.int64)
     for time in range(1, horizon + 1):
-        arm = time - 1 if time <= arms else kl_ucb.leader(totals, pulls, kl_ucb.exploration(time, c))
+        arm = time - 1
+        if time > arms and c < 0:
+            arm = kl_race.imed_leader(totals, pulls)
+        elif time > arms:
+            arm = kl_race.kl_ucb_leader(totals, pulls, kl_race.exploration(time, c))
         totals[arm] += table[arm, pulls[arm]]
         pulls[arm] += 1
         if checkpoints[place] == time:
@@ -48,45 +55,22 @@ def kl_ucb_on_a_table(table, horizon, checkpoints, c):
     return counts
 
 
-@compiled
-def imed_on_a_table(table, horizon, checkpoints):
-    """The same for IMED."""
-    arms, place = table.shape[0], 0
-    totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
-    counts = np.zeros((checkpoints.size, arms), np.int64)
-    for time in range(1, horizon + 1):
-        arm = time - 1 if time <= arms else imed.leader(totals, pulls)
-        totals[arm] += table[arm, pulls[arm]]
-        pulls[arm] += 1
-        if checkpoints[place] == time:
-            counts[place] = pulls
-            place += 1
-    return counts
+def replay(means, horizon, table, points, c, boldness=BOLDNESS, kernel=kl_race):
+    return kernel.skip_ahead(means, horizon, np.ones(4, np.uint64), points, c, table, boldness)
 
 
-BOLDNESS = pytest.mark.parametrize("boldness", [0.9, 4.0], ids=["normal guesses", "bold guesses, which force reveals"])
-
-
-@BOLDNESS
+@pytest.mark.parametrize("boldness", [0.9, 4.0], ids=["normal guesses", "bold guesses, which force reveals"])
 @pytest.mark.parametrize("name", INSTANCES)
-def test_kl_ucb_skip_ahead_replays_the_reference_pull_by_pull(name, boldness):
+def test_skip_ahead_replays_the_reference_pull_by_pull(name, boldness):
     horizon, means = 30_000, INSTANCES[name]
     points = marks(horizon)
-    for c, table in zip((0.0, 3.0), tables(means, horizon), strict=True):
-        fast = kl_ucb.replay(means, horizon, table, points, c, boldness)
-        assert (fast == kl_ucb_on_a_table(table, horizon, points, c)).all()
+    first, second = tables(means, horizon)
+    for c, table in ((0.0, first), (3.0, second), (IMED, first), (IMED, second)):
+        fast = replay(means, horizon, table, points, c, boldness)
+        assert (fast == on_a_table(table, horizon, points, c)).all()
 
 
-@BOLDNESS
-@pytest.mark.parametrize("name", INSTANCES)
-def test_imed_skip_ahead_replays_the_reference_pull_by_pull(name, boldness):
-    horizon, means = 30_000, INSTANCES[name]
-    points = marks(horizon)
-    for table in tables(means, horizon):
-        assert (imed.replay(means, horizon, table, points, boldness) == imed_on_a_table(table, horizon, points)).all()
-
-
-spare_zeros, highest_rival, rivals = kl_race.spare_zeros, kl_ucb.highest_rival, imed.rivals
+spare_zeros, highest_rival, rivals = kl_race.spare_zeros, kl_race.highest_rival, kl_race.imed_rivals
 
 
 def generous(total, pulls, level, room):
@@ -107,25 +91,23 @@ def roomy(totals, pulls, arm, end):
 
 
 @pytest.mark.parametrize(
-    ("module", "wrong"),
+    ("c", "wrong"),
     [
-        pytest.param(kl_ucb, {"spare_zeros": generous}, marks=pytest.mark.study),
-        pytest.param(imed, {"spare_zeros": generous}, marks=pytest.mark.study),
-        pytest.param(kl_ucb, {"highest_rival": short_sighted}, marks=pytest.mark.study),
-        (imed, {"rivals": roomy}),
+        pytest.param(0.0, {"spare_zeros": generous}, marks=pytest.mark.study),
+        pytest.param(IMED, {"spare_zeros": generous}, marks=pytest.mark.study),
+        pytest.param(0.0, {"highest_rival": short_sighted}, marks=pytest.mark.study),
+        (IMED, {"imed_rivals": roomy}),
     ],
 )
-def test_planted_errors_in_skip_ahead_are_noticed(module, wrong):
+def test_planted_errors_in_skip_ahead_are_noticed(c, wrong):
     horizon, means = 30_000, instance("C1", 5).means
-    points, constants = marks(horizon), (0.0,) if module is kl_ucb else ()
-    on_a_table = kl_ucb_on_a_table if module is kl_ucb else imed_on_a_table
-    expected = [on_a_table(table, horizon, points, *constants) for table in tables(means, horizon, 5)]
-    replay = planted(module, kl_race, **wrong).replay
-    found = [replay(means, horizon, table, points, *constants) for table in tables(means, horizon, 5)]
+    points, kernel = marks(horizon), planted(kl_race, **wrong)
+    expected = [on_a_table(table, horizon, points, c) for table in tables(means, horizon, 5)]
+    found = [replay(means, horizon, table, points, c, kernel=kernel) for table in tables(means, horizon, 5)]
     assert any((one != other).any() for one, other in zip(found, expected, strict=True))
 
 
-KERNELS = {"kl-ucb": (kl_ucb, (0.0,)), "kl-ucb, c = 3": (kl_ucb, (3.0,)), "imed": (imed, ())}
+KERNELS = {"kl-ucb": 0.0, "kl-ucb, c = 3": 3.0, "imed": IMED}
 
 
 @pytest.mark.parametrize("name", ["kl-ucb", "imed"])
@@ -139,22 +121,21 @@ KERNELS = {"kl-ucb": (kl_ucb, (0.0,)), "kl-ucb, c = 3": (kl_ucb, (3.0,)), "imed"
     ],
 )
 def test_skip_ahead_on_fresh_randomness_has_the_law_of_the_reference(name, means, horizon):
-    module, constants = KERNELS[name]
-    slow = outcomes(module.reference, means, 700, horizon, 1, *constants)
-    assert smallest_p(slow, outcomes(module.skip_ahead, means, 700, horizon, 2, *constants)) > LEVEL
+    slow = outcomes(play_kl, means, 700, horizon, 1, KERNELS[name])
+    fast = outcomes(kl_race.skip_ahead, means, 700, horizon, 2, KERNELS[name], FRESH, BOLDNESS)
+    assert smallest_p(slow, fast) > LEVEL
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_counts_at_checkpoints_add_up(name):
-    module, constants = KERNELS[name]
-    check_counts(module.skip_ahead, *constants)
+    check_counts(kl_race.skip_ahead, KERNELS[name], FRESH, BOLDNESS)
 
 
 def test_at_the_papers_horizon_regrets_are_known():
     """Mean regrets of 20 runs at T = 5e7 on C2."""
     horizon, on = 50_000_000, instance("C2", 5)
     for name, low, high in (("kl-ucb", 95, 130), ("imed", 70, 105)):
-        module, constants = KERNELS[name]
+        constants = KERNELS[name], FRESH, BOLDNESS
         states = (randomness.fresh_state([run, 4]) for run in range(20))
-        found = [module.skip_ahead(on.means, horizon, state, np.array([horizon]), *constants)[0] for state in states]
+        found = [kl_race.skip_ahead(on.means, horizon, state, np.array([horizon]), *constants)[0] for state in states]
         assert low < np.mean(found @ on.gaps) < high

@@ -10,9 +10,10 @@ from scipy import integrate, stats
 import discreet
 from discreet import SimulatedNoise
 from discreet.lab import instance, play
-from discreet.lab.kernels import blocks, lazy_dp_ts, randomness
+from discreet.lab.kernels import lazy_dp_ts, lazy_ucb, randomness
 from discreet.lab.kernels.compiled import compiled
 from tests._tools.kernel_tools import LEVEL, check_counts, mutant, planted, rebound, smallest_p, some_now
+from tests._tools.step_by_step import play_lazy_dp_ts
 
 # ---------------------------------------------------------------------- one step
 
@@ -81,7 +82,7 @@ def test_a_step_of_skip_ahead_pulls_each_arm_with_its_exact_probability(means, s
 
 STEPS = {
     "all alarms are true": {"log_density": lambda x, a, b, mass: 0.0},
-    "the leader's draw is forgotten": {"beta_above": lambda state, a, b, level: level},
+    "the leader's draw is forgotten": {"beta_between": lambda state, a, b, low, high: max(low, 0.0)},
 }
 
 
@@ -121,7 +122,7 @@ LAWS = [("C2", 3, 2000, 2.0), ("C1", 2, 2000, 8.0), ("C4", 5, 1000, 0.5)]
 def test_both_kernels_have_the_law_of_the_object(law):
     name, arms, horizon, epsilon = law
     by_object = object_pulls(name, arms, horizon, epsilon, 100)
-    slow = kernel_pulls(lazy_dp_ts.reference, name, arms, horizon, epsilon, 1000, 1)
+    slow = kernel_pulls(play_lazy_dp_ts, name, arms, horizon, epsilon, 1000, 1)
     fast = kernel_pulls(lazy_dp_ts.skip_ahead, name, arms, horizon, epsilon, 1000, 2)
     assert smallest_p(by_object, slow[:, arms:]) > LEVEL
     assert smallest_p(by_object, fast[:, arms:]) > LEVEL
@@ -139,7 +140,7 @@ RUNS = {
 def test_planted_errors_in_skip_ahead_are_noticed(bug):
     """Alarms are lost after quiet steps, or come to nothing; too much noise."""
     if bug in RUNS:
-        kernel = planted(lazy_dp_ts, blocks, **RUNS[bug]).skip_ahead
+        kernel = planted(lazy_dp_ts, lazy_ucb, **RUNS[bug]).skip_ahead
     else:
         kernel = mutant(lazy_dp_ts.skip_ahead, "due = count < most", "due = count == 0")
     assert smallest_p(slow_pulls(), kernel_pulls(kernel, *LAWS[0], 2000, 3)) < LEVEL
@@ -147,7 +148,7 @@ def test_planted_errors_in_skip_ahead_are_noticed(bug):
 
 @functools.cache
 def slow_pulls():
-    return kernel_pulls(lazy_dp_ts.reference, *LAWS[0], 2000, 1)
+    return kernel_pulls(play_lazy_dp_ts, *LAWS[0], 2000, 1)
 
 
 def test_counts_at_checkpoints_add_up():
@@ -158,7 +159,7 @@ def test_counts_at_checkpoints_add_up():
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 1e5])
 def test_extreme_arms_are_no_trouble(means, epsilon):
     marks = np.array([20_000])
-    for kernel in (lazy_dp_ts.reference, lazy_dp_ts.skip_ahead):
+    for kernel in (play_lazy_dp_ts, lazy_dp_ts.skip_ahead):
         counts = kernel(np.array(means), 20_000, randomness.fresh_state(6), marks, epsilon)
         assert counts.sum() == 20_000
         assert (counts > 0).all()

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.lab.kernels import blocks, lazy_ucb, randomness
+from discreet.lab.kernels import lazy_ucb, randomness
 from discreet.lab.kernels.randomness import fresh_state
 from tests._tools.kernel_tools import PRIVATE, Driven, Handed, marks, planted
+from tests._tools.step_by_step import play_lazy_ucb
 
 JOBS = [(epsilon, seed) for epsilon in (0.05, 0.5, 5.0, 50.0) for seed in range(3)]
 
@@ -40,7 +41,7 @@ def test_passing_steps_whole_is_deciding_step_by_step(name):
     horizon = 50_000
     points = marks(horizon)
     for epsilon, seed in JOBS:
-        slow = lazy_ucb.reference(PRIVATE[name], horizon, fresh_state(seed), points, epsilon)
+        slow = play_lazy_ucb(PRIVATE[name], horizon, fresh_state(seed), points, epsilon)
         fast = lazy_ucb.skip_ahead(PRIVATE[name], horizon, fresh_state(seed), points, epsilon)
         assert (slow == fast).all()
         assert (slow.sum(axis=1) == points).all()
@@ -74,5 +75,5 @@ def a_step_too_long(means, sizes, epsilon, arm, step, last):
     ],
 )
 def test_planted_errors_are_noticed(wrong):
-    kernel, means = planted(lazy_ucb, blocks, **wrong).skip_ahead, PRIVATE["C2, K = 5"]
+    kernel, means = planted(lazy_ucb, **wrong).skip_ahead, PRIVATE["C2, K = 5"]
     assert not all(same_as_the_object(kernel, means, 100_003, *job) for job in JOBS)

@@ -15,7 +15,7 @@ from discreet.lab.kernels.randomness import fresh_state
 from discreet.lab.runs import one_run
 from discreet.lab.simulate import run_setting
 from tests._tools.kernel_tools import LEVEL, laplace_pmf, mutant, noise_p_value, some_now
-from tests._tools.rule_paths import LENGTH, PATHS, by_object, check_law, p_values, path_of, replays
+from tests._tools.rule_paths import PATHS, by_object, check_law, p_values, replays
 
 # ---------------------------------------------------------------------- noise and thresholds
 
@@ -71,7 +71,7 @@ def check_nas(kernel, low, high, chance, options):
     """Every outcome is the object's, to the last digit."""
 
     def replay(coin, curve, path):
-        return kernel(coin, curve, np.ones(4, np.uint64), path.size, path)
+        return kernel(coin, curve, path, np.ones(4, np.uint64), path.size)
 
     for rule, result, (halted, samples, total) in replays(
         NAS, replay, lambda rule, coin: nas.curve_of(rule), low, high, chance, options
@@ -83,18 +83,11 @@ def check_nas(kernel, low, high, chance, options):
 
 @pytest.mark.parametrize(("low", "high", "chance", "options"), PATHS)
 def test_nas_on_a_path_is_the_rule_object(low, high, chance, options):
-    check_nas(nas._nas, low, high, chance, options)
-
-
-def test_the_replay_is_the_kernel_on_a_path():
-    rule, path = NAS(alpha=0.3, beta=0.1, low=0, high=1), path_of(1, 0.3)
-    coin = coin_on(rule.grid, 0.0, 1.0, 0.3, LENGTH)
-    _, samples, total = nas.replay_nas(coin, nas.curve_of(rule), path)
-    assert total == path[:samples].sum() * rule.grid.width
+    check_nas(nas.nas, low, high, chance, options)
 
 
 def test_blocks_twice_as_long_as_is_sure_are_noticed_on_a_path():
-    bold = mutant(nas._nas, "math.ceil(distance", "math.ceil(2 * distance")
+    bold = mutant(nas.nas, "math.ceil(distance", "math.ceil(2 * distance")
     with pytest.raises(AssertionError):
         check_nas(bold, *PATHS[0])
 

@@ -5,9 +5,7 @@ import pytest
 
 import discreet
 from discreet.core.noise import scale_for
-from discreet.lab import Instance
-from discreet.lab.arms import Bernoulli
-from discreet.lab.kernels import paired, randomness
+from discreet.lab.kernels import batched, paired, randomness
 from discreet.lab.kernels.randomness import discrete_laplace, fresh_state
 from discreet.lab.runs import Track
 from tests._tools.kernel_tools import PRIVATE, Driven, Handed, planted
@@ -18,7 +16,7 @@ def same_as_the_object(means, horizon, seed, kernel=paired, **options):
     policy, noise = discreet.DPPairedIMED(range(len(means)), horizon=horizon, **options), Handed()
     width, early = policy.grid.width, np.arange(1, min(horizon, 2000) + 1)
     driven, state, track = Driven(policy, noise), fresh_state(seed), Track(policy.arms, early.tolist())
-    program = kernel.program(policy, Instance("arms", tuple(map(Bernoulli, means.tolist()))))
+    program = kernel.program(policy, means)
     ends, pulls = [], []
     while plan := policy.plan():
         totals = {}
@@ -78,5 +76,5 @@ def as_if_without_noise(parameters, lead, pairs, shared, one, other):
     ],
 )
 def test_planted_errors_are_noticed(wrong):
-    kernel = planted(paired, **wrong)
+    kernel = planted(paired, batched, **wrong)
     assert not all(same_as_the_object(PRIVATE["C2, K = 5"], *job[:2], kernel, **job[2]) for job in JOBS)

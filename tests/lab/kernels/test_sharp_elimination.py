@@ -12,6 +12,7 @@ from discreet import SimulatedNoise
 from discreet.lab import instance, play, simulate
 from discreet.lab.kernels import sharp_elimination
 from discreet.lab.kernels.randomness import fresh_state
+from tests._tools.promises import sharp_search
 
 
 @functools.cache
@@ -27,7 +28,7 @@ def by_object(on, horizon, runs, **options):
 
 def by_kernel(on, horizon, runs, **options):
     policy = discreet.DPSharpElimination(range(len(on)), horizon=horizon, **options)
-    program = sharp_elimination.program(policy, on)
+    program = sharp_elimination.program(policy, on.means)
     played = [program(horizon, fresh_state([run, 3]), np.array([horizon])) for run in range(runs)]
     return np.array([[*counts[-1], *dropped] for counts, dropped in played])
 
@@ -81,7 +82,7 @@ def test_the_kernel_decides_as_the_object_does():
 def test_the_kernel_counts_at_every_checkpoint_and_plays_in_turn():
     on, horizon, some = instance([0.9, 0.5, 0.2]), 997, np.array([1, 5, 100, 500, 997])
     policy, every = discreet.DPSharpElimination(range(3), epsilon=1.0, horizon=horizon), np.arange(1, horizon + 1)
-    program = sharp_elimination.program(policy, on)
+    program = sharp_elimination.program(policy, on.means)
     counts, dropped = program(horizon, fresh_state(5), every)
     assert (counts.sum(axis=1) == every).all()
     assert (np.diff(counts, axis=0) >= 0).all()
@@ -89,14 +90,14 @@ def test_the_kernel_counts_at_every_checkpoint_and_plays_in_turn():
     for arm in (1, 2):
         assert (counts[dropped[arm] - 1 :, arm] == counts[-1, arm]).all()
     assert counts[3].tolist() == [2, 1, 1]
-    short = sharp_elimination.program(discreet.DPSharpElimination(range(3), epsilon=0.01, horizon=20), on)
+    short = sharp_elimination.program(discreet.DPSharpElimination(range(3), epsilon=0.01, horizon=20), on.means)
     assert short(20, fresh_state(5), np.array([20]))[0].tolist() == [[7, 7, 6]]
 
 
 def test_the_kernel_ends_a_search_where_the_object_does():
     on, options = instance([0.5, 0.5, 0.5]), {"epsilon": 1.0, "beta": 1e-6, "max_pulls": 700}
     policy = discreet.DPSharpBestArm(range(3), **options)
-    pulls, found = sharp_elimination.search(sharp_elimination.parameters_of(policy), on.means, fresh_state(1))
+    pulls, found = sharp_search(policy, on.means, fresh_state(1))
     assert found == sharp_elimination.NEVER
     assert list(pulls) == list(play(policy, on, np.random.default_rng(1)).pulls)
     simulated = simulate("dp-bai-sharp", on, horizon=1000, runs=5, **options)

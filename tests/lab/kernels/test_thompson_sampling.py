@@ -13,6 +13,7 @@ from discreet.lab import instance
 from discreet.lab.kernels import randomness
 from discreet.lab.kernels import thompson_sampling as ts
 from tests._tools.kernel_tools import HARD, LEVEL, check_counts, check_object, outcomes, planted, smallest_p
+from tests._tools.step_by_step import play_thompson_sampling
 
 INSTANCES = {"C1": instance("C1", 2).means, "C2": instance("C2", 5).means, "C4": instance("C4", 20).means, **HARD}
 
@@ -21,7 +22,9 @@ INSTANCES = {"C1": instance("C1", 2).means, "C2": instance("C2", 5).means, "C4":
 @pytest.mark.parametrize("name", INSTANCES)
 def test_the_reference_kernel_is_the_policy_object(name, seed):
     means = np.array(INSTANCES[name])
-    check_object(discreet.ThompsonSampling(range(len(means)), horizon=1500, seed=0), ts.reference, means, seed)
+    check_object(
+        discreet.ThompsonSampling(range(len(means)), horizon=1500, seed=0), play_thompson_sampling, means, seed
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,7 +37,7 @@ def test_the_reference_kernel_is_the_policy_object(name, seed):
     ],
 )
 def test_skip_ahead_has_the_law_of_the_reference(means, horizon):
-    slow = outcomes(ts.reference, means, 700, horizon, 1)
+    slow = outcomes(play_thompson_sampling, means, 700, horizon, 1)
     assert smallest_p(slow, outcomes(ts.skip_ahead, means, 700, horizon, 2)) > LEVEL
 
 
@@ -86,7 +89,7 @@ def test_the_leaders_coin_bounds_all_that_a_block_could_make_of_it():
     assert tried > 100
 
 
-draw_beyond, beyond = ts.draw_beyond, ts.beyond
+draw_beyond, beyond, beta_between = ts.draw_beyond, ts.beyond, ts.beta_between
 
 
 def always_kept(state, a, b, bar, rate):
@@ -100,9 +103,9 @@ def half_as_likely(a, b, mass, bar):
     return chance / 2, rate
 
 
-def at_the_bar(state, a, b, level):
+def at_the_bar(state, a, b, low, high):
     """The lowest that a leader above the bar could have drawn."""
-    return level
+    return low if low > 0 else beta_between(state, a, b, low, high)
 
 
 THOMPSON = [0.8, 0.6, 0.3], 2000, 5000
@@ -110,12 +113,12 @@ THOMPSON = [0.8, 0.6, 0.3], 2000, 5000
 
 @functools.cache
 def slow_thompson_sampling():
-    return outcomes(ts.reference, *THOMPSON, 1)
+    return outcomes(play_thompson_sampling, *THOMPSON, 1)
 
 
 @pytest.mark.study
 @pytest.mark.parametrize(
-    "wrong", [{}, {"draw_beyond": always_kept}, {"beyond": half_as_likely}, {"beta_above": at_the_bar}]
+    "wrong", [{}, {"draw_beyond": always_kept}, {"beyond": half_as_likely}, {"beta_between": at_the_bar}]
 )
 def test_planted_errors_are_noticed(wrong):
     fast = outcomes(planted(ts, **wrong).skip_ahead, *THOMPSON, 2)

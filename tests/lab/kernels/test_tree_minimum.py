@@ -42,10 +42,11 @@ def test_tangents_bound_the_table():
             assert 0 <= theta < 1
 
 
-def test_depths_of_a_chance():
-    table, depths = tree_minimum.log_table(), tree_minimum.depths_of(0.3)
+def test_blocks_are_tried_where_a_breach_is_rare():
+    tables = tree_minimum.tables()
     for level in range(1, tree_minimum.LEVELS + 1):
-        assert tree_minimum.log_chance(table, level, depths[level]) == pytest.approx(math.log(0.3), abs=1e-9)
+        chance = tree_minimum.log_chance(tables.logs, level, tables.limits[level])
+        assert chance == pytest.approx(math.log(0.3), abs=1e-9)
 
 
 @pytest.mark.parametrize(("level", "x"), [(0, 1.0), (1, 0.7), (3, 2.0), (6, 9.0)])

@@ -12,12 +12,15 @@ from discreet.lab import instance
 from discreet.lab.kernels import randomness, ucb
 from discreet.lab.kernels.compiled import compiled
 from tests._tools.kernel_tools import LEVEL, check_counts, check_object, marks, planted, tables
+from tests._tools.step_by_step import play_ucb
+
+FRESH = ucb.FRESH, ucb.BOLDNESS
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("name", "arms"), [("C1", 2), ("C2", 5), ("C4", 8)])
 def test_the_reference_kernel_is_the_policy_object(name, arms, seed):
-    check_object(discreet.UCB(range(arms), horizon=3000), ucb.reference, instance(name, arms).means, seed)
+    check_object(discreet.UCB(range(arms), horizon=3000), play_ucb, instance(name, arms).means, seed)
 
 
 @compiled
@@ -50,33 +53,33 @@ def test_the_skip_ahead_kernel_replays_the_reference_pull_by_pull(boldness, name
     for arms in (2, 5, 20):
         means = instance(name, arms).means
         for table in tables(means, horizon, 1):
-            fast = ucb.replay(means, horizon, table, points, boldness)
+            fast = ucb.skip_ahead(means, horizon, np.ones(4, np.uint64), points, table, boldness)
             assert (fast == reference_on_a_table(table, horizon, points)).all()
 
 
-def regrets(kernel, runs, horizon=20_000, name="C2"):
+def regrets(kernel, runs, *constants, horizon=20_000, name="C2"):
     means, points = instance(name, 5).means, np.array([horizon])
     return [
-        float((means[0] - means) @ kernel(means, horizon, randomness.fresh_state([run, 9]), points)[0])
+        float((means[0] - means) @ kernel(means, horizon, randomness.fresh_state([run, 9]), points, *constants)[0])
         for run in range(runs)
     ]
 
 
 @functools.cache
 def slow_regrets():
-    return regrets(ucb.reference, 1500)
+    return regrets(play_ucb, 1500)
 
 
 def test_skip_ahead_on_fresh_randomness_has_the_law_of_the_reference():
-    assert stats.ks_2samp(slow_regrets(), regrets(ucb.skip_ahead, 1500)).pvalue > LEVEL
+    assert stats.ks_2samp(slow_regrets(), regrets(ucb.skip_ahead, 1500, *FRESH)).pvalue > LEVEL
 
 
 def test_a_planted_error_in_skip_ahead_is_noticed():
     """Every block is taken for certain, whatever its zeros."""
-    wrong = planted(ucb, certain=lambda total, pulls, zeros, size, means, roots, arm, time: True)._skip_ahead
-    hasty = regrets(lambda *arguments: wrong(*arguments, ucb._FRESH, 100.0), 1500)
+    wrong = planted(ucb, certain=lambda total, pulls, zeros, size, means, roots, arm, time: True)
+    hasty = regrets(wrong.skip_ahead, 1500, ucb.FRESH, 100.0)
     assert stats.ks_2samp(slow_regrets(), hasty).pvalue < LEVEL
 
 
 def test_counts_at_checkpoints_add_up():
-    check_counts(ucb.skip_ahead)
+    check_counts(ucb.skip_ahead, *FRESH)

@@ -1,13 +1,13 @@
 """Compiled kernels (numba) of algorithms that decide after every step, and a proof that they agree with the objects.
 
-`reference` is the policy, step by step, as readable as the object. `skip_ahead` draws whole blocks of rewards at once
-and is exact all the same. `docs/simulation.md` has the arguments. The stopping rules have one kernel each, for samples
-of two values; their reference is the rule object itself.
+A kernel draws whole blocks of rewards at once and is exact all the same. `docs/simulation.md` has the arguments. Tests
+compare policies with `tests/_tools/step_by_step.py`, which is as readable as the objects, and rules with the objects.
 
-An algorithm's class names its kernel, a module here with a function `program(algorithm, instance)`. The program of a
-policy takes the horizon, a generator state and checkpoints, and returns the pulls by checkpoint and arm (and of an
-elimination also when each arm was dropped). The program of a rule takes a generator state, and returns whether the rule
-halted, the samples it took and its estimate.
+An algorithm's class names its kernel, a module here with a function `program`. A policy's `program(policy, chances)`,
+for arms that pay 0 or 1, returns a function of the horizon, a generator state and checkpoints, whose result is the
+pulls by checkpoint and arm (and of an elimination also when each arm was dropped). A rule's `program(rule, coin)`, for
+samples of two values, returns a function of a generator state, whose result is whether the rule halted, the samples it
+took and its estimate.
 """
 
 import importlib
@@ -18,6 +18,7 @@ from typing import Any
 
 from discreet.core.algorithm import Algorithm
 from discreet.lab.instances import Instance
+from discreet.lab.kernels.coins import coin_of
 
 
 class SlowWarning(UserWarning):
@@ -32,14 +33,15 @@ def find_program(algorithm: Algorithm, instance: Instance) -> Callable[..., Any]
         instance: The arms of a policy, or the one distribution of a rule's samples.
     """
     name = kernel_of(type(algorithm))
-    if name is None or not _may_fit(algorithm, instance):
+    given = None if name is None else _simulated(algorithm, instance)
+    if given is None:
         return None
     try:  # numba takes a second, so only where it is used
         module = importlib.import_module(f"{__name__}.{name}")
     except ImportError as error:  # not there, or there and broken
         warn_slow(error.name or "numba")
         return None
-    program: Callable[..., Any] | None = module.program(algorithm, instance)
+    program: Callable[..., Any] = module.program(algorithm, given)
     return program
 
 
@@ -48,11 +50,11 @@ def kernel_of(kind: type[Algorithm]) -> str | None:
     return vars(kind).get("kernel")
 
 
-def _may_fit(algorithm: Any, instance: Instance) -> bool:
-    """Return whether rewards are those that kernels simulate: 0 and 1, or for a rule two values."""
+def _simulated(algorithm: Any, instance: Instance) -> Any:
+    """Return what kernels simulate: the means of arms that pay 0 or 1, or for a rule a coin; None for other rewards."""
     if len(instance) == 1:
-        return instance.rewards[0].two_values() is not None and algorithm.max_samples is not None
-    return instance.bernoulli and (algorithm.low, algorithm.high) == (0.0, 1.0)
+        return coin_of(algorithm, instance)
+    return instance.means if instance.bernoulli and (algorithm.low, algorithm.high) == (0.0, 1.0) else None
 
 
 @cache

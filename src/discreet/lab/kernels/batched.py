@@ -7,51 +7,53 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.bandits import DPIMED, DPKLUCB, AdaPKLUCB, AdaPUCB, DPChernoffIMED
+from discreet.bandits import DPIMED, DPKLUCB, AdaPKLUCB, AdaPUCB, DPChernoffIMED, DPPairedIMED
 from discreet.bandits._batched import BatchedPolicy
+from discreet.core.divergences import kl_upper, private_kl, private_kl_upper
 from discreet.core.noise import scale_for
-from discreet.lab.instances import Instance
+from discreet.core.tails import tail_exponent
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.formulas import kl_upper, private_kl, private_kl_upper, tail_exponent
-from discreet.lab.kernels.race import note
+from discreet.lab.kernels.race import new_track, pull, take_turns
 from discreet.lab.kernels.randomness import binomial, discrete_laplace
 
-_IMED, _CHERNOFF, _KLUCB, _ADAP_UCB, _ADAP_KLUCB = range(5)
-KINDS = {DPIMED: _IMED, DPChernoffIMED: _CHERNOFF, DPKLUCB: _KLUCB, AdaPUCB: _ADAP_UCB, AdaPKLUCB: _ADAP_KLUCB}
+_PAIRED, _IMED, _CHERNOFF, _KLUCB, _ADAP_UCB, _ADAP_KLUCB = range(6)
+KINDS = {
+    DPPairedIMED: _PAIRED,
+    DPIMED: _IMED,
+    DPChernoffIMED: _CHERNOFF,
+    DPKLUCB: _KLUCB,
+    AdaPUCB: _ADAP_UCB,
+    AdaPKLUCB: _ADAP_KLUCB,
+}
 
 
 class Parameters(NamedTuple):
-    """Parameters of a policy, by its own names."""
+    """Parameters of a policy, by its own names.
+
+    Attributes:
+        alpha: AdaP's.
+        caution: DP-Chernoff-IMED's.
+        scale: Of the noise, in grid steps.
+    """
 
     kind: int
     epsilon: float
     ratio: float
     first: int
     alpha: float
-    """AdaP's."""
     caution: float
-    """DP-Chernoff-IMED's."""
     forgets: bool
     scale: float
-    """Of the noise, in grid steps."""
     width: int
 
 
 def parameters_of(policy: BatchedPolicy) -> Parameters:
     """Return the parameters of a policy."""
+    epsilon, width, first = policy.epsilon, policy.grid.width, policy.batch_size(0)
     alpha = policy.alpha if isinstance(policy, AdaPUCB) else 0.0
     caution = policy.effective_caution if isinstance(policy, DPChernoffIMED) else 0.0
-    return Parameters(
-        kind=KINDS[type(policy)],
-        epsilon=policy.epsilon,
-        ratio=policy.ratio,
-        first=policy.batch_size(0),
-        alpha=alpha,
-        caution=caution,
-        forgets=policy.forgets,
-        scale=scale_for(policy.grid.width, policy.epsilon),
-        width=policy.grid.width,
-    )
+    own = KINDS[type(policy)], epsilon, policy.ratio, first, alpha, caution, policy.forgets
+    return Parameters(*own, scale_for(width, epsilon), width)
 
 
 @compiled
@@ -97,63 +99,54 @@ def choose(parameters, totals, counts, noises, pulls, time):
 
 
 @compiled
-def note_turns(counts, checkpoints, arms, end):
-    """Record the checkpoints up to a time, when all arms have taken turns from the start, and return the index of the
-    next checkpoint.
+def next_batch(parameters, pulls):
+    """Return the size of the next batch.
 
     Args:
-        counts: The pulls by checkpoint and arm, which are written.
-        checkpoints: Times at which pulls are recorded, sorted.
-        arms: The number of arms.
-        end: The time.
+        parameters: The parameters of the object.
+        pulls: The pulls before.
     """
-    mark = np.int64(0)
-    while mark < checkpoints.size and checkpoints[mark] <= end:
-        for arm in range(arms):
-            counts[mark, arm] = checkpoints[mark] // arms + (1 if arm < checkpoints[mark] % arms else 0)
-        mark += 1
-    return mark
+    return max(np.int64(1), np.int64(math.ceil((parameters.ratio - 1) * pulls)))
+
+
+@compiled
+def release(state, parameters, count, chance):
+    """Return the noisy total of rewards.
+
+    Args:
+        state: The generator's state, which is advanced.
+        parameters: The parameters of the object.
+        count: The number of rewards.
+        chance: The arm's mean.
+    """
+    return binomial(state, count, chance) + discrete_laplace(state, parameters.scale) / parameters.width
 
 
 @compiled
 def _play(parameters, chances, horizon, state, checkpoints):
-    arms = chances.size
-    totals, counts, noises = np.zeros(arms), np.zeros(arms), np.zeros(arms, np.int64)
-    pulls = np.zeros(arms, np.int64)
-    noted = np.zeros((checkpoints.size, arms), np.int64)
-    time = min(parameters.first * arms, horizon)
-    mark = note_turns(noted, checkpoints, arms, time)
+    arms, first, track = chances.size, parameters.first, new_track(chances.size, checkpoints)
+    totals, counts, noises = np.zeros(arms), np.full(arms, float(first)), np.ones(arms, np.int64)
     for arm in range(arms):
-        pulls[arm] = parameters.first
-        totals[arm] = (
-            binomial(state, parameters.first, chances[arm])
-            + discrete_laplace(state, parameters.scale) / parameters.width
-        )
-        counts[arm], noises[arm] = parameters.first, 1
+        totals[arm] = release(state, parameters, first, chances[arm])
+    time = take_turns(track, np.arange(arms), min(first * arms, horizon))
     while time < horizon:
-        arm = choose(parameters, totals, counts, noises, pulls, time + 1)
-        size = max(np.int64(1), np.int64(math.ceil((parameters.ratio - 1) * pulls[arm])))
+        arm = choose(parameters, totals, counts, noises, track.pulls, time + 1)
+        size = next_batch(parameters, track.pulls[arm])
         whole = size <= horizon - time  # a batch that the horizon cuts short is not released
-        size = min(size, horizon - time)
-        pulls[arm] += size
-        time += size
-        mark = note(noted, checkpoints, mark, pulls, arm, time)
+        time = pull(track, arm, min(size, horizon - time))
         if whole:
-            released = (
-                binomial(state, size, chances[arm]) + discrete_laplace(state, parameters.scale) / parameters.width
-            )
             kept = 0 if parameters.forgets else 1
-            totals[arm] = kept * totals[arm] + released
+            totals[arm] = kept * totals[arm] + release(state, parameters, size, chances[arm])
             counts[arm] = kept * counts[arm] + size
             noises[arm] = kept * noises[arm] + 1
-    return noted
+    return track.counts
 
 
-def program(policy: BatchedPolicy, instance: Instance) -> Any:
+def program(policy: BatchedPolicy, chances: Any) -> Any:
     """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
 
     Args:
         policy: The policy.
-        instance: Its arms.
+        chances: The arms' means.
     """
-    return partial(_play, parameters_of(policy), instance.means)
+    return partial(_play, parameters_of(policy), chances)

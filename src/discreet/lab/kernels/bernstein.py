@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.core.noise import scale_for
-from discreet.lab.instances import Instance
-from discreet.lab.kernels.coins import coin_of
+from discreet.core.tails import bernstein_radius, largest_mean
+from discreet.lab.kernels.coins import Coin
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.formulas import bernstein_radius, largest_mean
 from discreet.lab.kernels.randomness import binomial, discrete_laplace
 from discreet.stopping import DPBernstein
 
@@ -92,12 +91,11 @@ def _play(coin, rule, ends, levels, state, cap):
     return False, cap, math.nan
 
 
-def program(rule: DPBernstein, instance: Instance) -> Any:
-    """Return the kernel of a rule on samples of two values, or None for others: see `discreet.lab.kernels`.
+def program(rule: DPBernstein, coin: Coin) -> Any:
+    """Return the kernel of a rule on samples of two values: see `discreet.lab.kernels`.
 
     Args:
         rule: The rule.
-        instance: The distribution of its samples.
+        coin: The samples.
     """
-    coin, parameters = coin_of(rule, instance), parameters_of(rule)
-    return None if coin is None else partial(_play, coin, *parameters, cap=rule.max_samples)
+    return partial(_play, coin, *parameters_of(rule), cap=rule.max_samples)

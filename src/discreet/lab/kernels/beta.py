@@ -8,34 +8,19 @@ from discreet.lab.kernels.randomness import beta
 
 
 @compiled
-def beta_above(state, a, b, level):
-    """Draw a Beta(a, b) variable given that it lies above a level; quick where that is likely.
+def beta_between(state, a, b, low, high):
+    """Draw a Beta(a, b) variable given that it lies between two levels; quick where that is likely.
 
     Args:
         state: The generator's state, which is advanced.
         a: The first parameter.
         b: The second parameter.
-        level: The level.
+        low: The lower level.
+        high: The upper level.
     """
     while True:
         x = beta(state, a, b)
-        if x > level:
-            return x
-
-
-@compiled
-def beta_below(state, a, b, level):
-    """Draw a Beta(a, b) variable given that it lies below a level; quick where that is likely.
-
-    Args:
-        state: The generator's state, which is advanced.
-        a: The first parameter.
-        b: The second parameter.
-        level: The level.
-    """
-    while True:
-        x = beta(state, a, b)
-        if x < level:
+        if low < x < high:
             return x
 
 

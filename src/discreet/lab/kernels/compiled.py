@@ -3,20 +3,28 @@
 numba keeps a compiled function until *its own* file changes, but compiles what it calls into it. So kernels are kept in
 a folder that is named after the sources of all of them, and of what is compiled from elsewhere: a change anywhere in
 them compiles everything again.
+
+Kernels call the formulas of `core.divergences` and `core.tails` as they are: one formula, two speeds.
 """
 
 import hashlib
 import os
 from collections.abc import Callable
 from functools import cache
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
 from numba import config, njit
+from numba.extending import register_jitable
 
 from discreet.core import divergences, tails
 
 _HERE = Path(__file__).parent
+
+for _formula in (*vars(divergences).values(), *vars(tails).values()):
+    if isfunction(_formula):
+        register_jitable(_formula)  # a compiled function may call it
 
 
 @cache

@@ -8,17 +8,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from discreet.lab.instances import Instance
-from discreet.lab.kernels.coins import FRESH, Coin, coin_of
+from discreet.lab.kernels.coins import FRESH, Coin
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.randomness import threshold
+from discreet.lab.kernels.randomness import advance, threshold
 from discreet.stopping import EBGStop, EBStop
 
 _FINENESS = 512  # a window of samples is this part of those taken
 
 
 class Parameters(NamedTuple):
-    """Parameters of a rule, by its own names; `low` and `high` are counted from the range's middle."""
+    """Parameters of a rule, by its own names; `low` and `high` are counted from the range's middle.
+
+    Attributes:
+        growth: EBGStop's; 0 for EBStop, which has no intervals.
+    """
 
     low: float
     high: float
@@ -29,7 +32,6 @@ class Parameters(NamedTuple):
     log_share: float
     power: float
     growth: float
-    """EBGStop's; 0 for EBStop, which has no intervals."""
 
 
 def parameters_of(rule: EBStop, coin: Coin) -> Parameters:
@@ -118,14 +120,7 @@ def _walk(state, coin, parameters, ones, time, end, lowest, highest, path):
     a, b, c, d = state[0], state[1], state[2], state[3]  # in registers: this loop is what costs
     left = False
     while time < end and not left:
-        word = a + d
-        carry = b << uint64(17)
-        c ^= a
-        d ^= b
-        b ^= c
-        a ^= d
-        c ^= carry
-        d = (d << uint64(45)) | (d >> uint64(19))
+        word, a, b, c, d = advance(a, b, c, d)
         ones += np.int64(path[time]) if path.size else np.int64((word >> uint64(11)) < limit)
         time += 1
         size = abs(ones * apart + time * down)
@@ -135,11 +130,19 @@ def _walk(state, coin, parameters, ones, time, end, lowest, highest, path):
 
 
 @compiled
-def _play(coin, parameters, state, cap, path):
-    """Keep the largest |mean| - c_t and the smallest |mean| + c_t, and compute c_t only where one of them may move.
+def play(coin, parameters, state, cap, path):
+    """Run EBStop or EBGStop, and return whether it halted, the samples and the estimate.
 
+    It keeps the largest |mean| - c_t and the smallest |mean| + c_t, and computes c_t only where one of them may move.
     For a window of samples the radius is bounded from below. While |mean| lies so that with this radius neither
     bound would move, neither does, and the answer to "halt?" stays as it was.
+
+    Args:
+        coin: The samples.
+        parameters: The parameters of the object.
+        state: The generator's state, which is advanced.
+        cap: The largest number of samples.
+        path: Samples to replay, 1 for the larger value; empty for fresh ones.
     """
     ones, time = np.int64(0), np.int64(0)
     lower, upper = 0.0, np.inf
@@ -163,25 +166,11 @@ def _play(coin, parameters, state, cap, path):
     return False, time, np.nan
 
 
-def program(rule: EBStop, instance: Instance) -> Any:
-    """Return the kernel of a rule on samples of two values, or None for others: see `discreet.lab.kernels`.
+def program(rule: EBStop, coin: Coin) -> Any:
+    """Return the kernel of a rule on samples of two values: see `discreet.lab.kernels`.
 
     Args:
         rule: The rule.
-        instance: The distribution of its samples.
-    """
-    coin = coin_of(rule, instance)
-    if coin is None:
-        return None
-    return partial(_play, coin, parameters_of(rule, coin), cap=rule.max_samples, path=FRESH)
-
-
-def replay(coin: Coin, parameters: Parameters, path: Any) -> Any:
-    """Run EBStop or EBGStop on a path, and return whether it halted, the samples and the estimate.
-
-    Args:
         coin: The samples.
-        parameters: The parameters of the object.
-        path: Samples to replay, 1 for the larger value.
     """
-    return _play(coin, parameters, np.ones(4, np.uint64), path.size, path)
+    return partial(play, coin, parameters_of(rule, coin), cap=rule.max_samples, path=FRESH)

@@ -1,4 +1,4 @@
-"""Lazy-DP-TS with Bernoulli arms, compiled: reference and skip-ahead.
+"""Lazy-DP-TS with Bernoulli arms, compiled.
 
 Arm j has the released mean m_j of its last whole block of n_j rewards, and at step t the posterior
 Beta(mu n + 1, (1 - mu) n + 1), mu = m + 3 ln(t)/(epsilon n) moved into [0, 1].
@@ -12,20 +12,11 @@ from typing import Any
 import numpy as np
 
 from discreet.bandits import LazyDPTS
-from discreet.lab.instances import Instance
-from discreet.lab.kernels.beta import (
-    beta_above,
-    beta_below,
-    highest_centre,
-    log_density,
-    log_mass,
-    lowest_centre,
-    slope,
-)
-from discreet.lab.kernels.blocks import fill
+from discreet.lab.kernels.beta import beta_between, highest_centre, log_density, log_mass, lowest_centre, slope
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.race import note
-from discreet.lab.kernels.randomness import beta, uniform
+from discreet.lab.kernels.lazy_ucb import fill
+from discreet.lab.kernels.race import new_track, pull
+from discreet.lab.kernels.randomness import beta, quiet_steps, uniform
 
 _SMALLEST_WINDOW = 64  # steps for which posteriors are bounded at a time
 _BURST = 32  # steps one by one before the next try to skip
@@ -49,8 +40,16 @@ def posterior(mean, size, epsilon, log_step):
 
 
 @compiled
-def _draw_all(state, means, sizes, epsilon, step):
-    """Return the arm with the largest draw at a step."""
+def draw_all(state, means, sizes, epsilon, step):
+    """Return the arm with the largest draw at a step.
+
+    Args:
+        state: The generator's state, which is advanced.
+        means: The released mean of each arm's last whole block.
+        sizes: The size of each arm's last whole block.
+        epsilon: The policy's epsilon.
+        step: The step.
+    """
     best, found, log_step = -1.0, 0, math.log(step)
     for arm in range(means.size):
         a, b = posterior(means[arm], sizes[arm], epsilon, log_step)
@@ -58,29 +57,6 @@ def _draw_all(state, means, sizes, epsilon, step):
         if x > best:
             best, found = x, arm
     return found
-
-
-@compiled
-def reference(chances, horizon, state, checkpoints, epsilon):
-    """Play one step at a time, as the policy object does, and return the pulls by checkpoint and arm.
-
-    Args:
-        chances: The arms' means.
-        horizon: The number of pulls.
-        state: The generator's state, which is advanced.
-        checkpoints: Times at which pulls are recorded, sorted.
-        epsilon: The policy's epsilon.
-    """
-    arms = chances.size
-    means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
-    pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
-    mark = np.int64(0)
-    for step in range(1, horizon + 1):
-        arm = step - 1 if step <= arms else _draw_all(state, means, sizes, epsilon, step)
-        fill(state, chances, means, sizes, missing, epsilon, arm, 1)
-        pulls[arm] += 1
-        mark = note(counts, checkpoints, mark, pulls, arm, step)
-    return counts
 
 
 @compiled
@@ -232,30 +208,23 @@ def respond(state, means, sizes, epsilon, log_step, lead, level, drawn):
         if found < 0:
             return lead
         a, b = posterior(means[lead], sizes[lead], epsilon, log_step)
-        return lead if beta_above(state, a, b, level) > best else found
+        return lead if beta_between(state, a, b, level, np.inf) > best else found
     if found >= 0:
         return found
     best, found = drawn[lead], lead
     for arm in range(means.size):
         if arm != lead:
             a, b = posterior(means[arm], sizes[arm], epsilon, log_step)
-            x = beta_below(state, a, b, level)
+            x = beta_between(state, a, b, -np.inf, level)
             if x > best:
                 best, found = x, arm
     return found
 
 
 @compiled
-def _quiet_steps(state, alarm, most):
-    """Return the number of steps before an alarm: a geometric variable, `most` at most."""
-    if alarm <= 0:
-        return most
-    return int(min(math.log(uniform(state)) / math.log1p(-alarm), float(most)))
-
-
-@compiled
 def skip_ahead(chances, horizon, state, checkpoints, epsilon):
-    """Pass steps whole at which the leader's draw lies above a level and all others' below it; exact in distribution.
+    """Pass steps whole at which the leader's draw lies above a level and all others' below it, and return the pulls by
+    checkpoint and arm; exact in distribution.
 
     Args:
         chances: The arms' means.
@@ -264,11 +233,9 @@ def skip_ahead(chances, horizon, state, checkpoints, epsilon):
         checkpoints: Times at which pulls are recorded, sorted.
         epsilon: The policy's epsilon.
     """
-    arms = chances.size
+    arms, time, last, track = chances.size, np.int64(0), np.int64(0), new_track(chances.size, checkpoints)
     means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
-    pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
     a, b, masses, rates, drawn = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms)
-    mark, time, last = np.int64(0), np.int64(0), np.int64(0)
     lead, level, alarm, due = np.int64(0), 0.0, 1.0, False
     while time < horizon:
         if time == last and time >= arms:
@@ -280,28 +247,26 @@ def skip_ahead(chances, horizon, state, checkpoints, epsilon):
         if time < arms:
             arm, last = time, time + 1
         elif alarm >= 1:
-            arm = _draw_all(state, means, sizes, epsilon, time + 1)
+            arm = draw_all(state, means, sizes, epsilon, time + 1)
         elif due:
             now = math.log(time + 1)
             raise_alarm(state, means, sizes, epsilon, now, level, alarm, a, b, masses, rates, drawn)
             arm, due = respond(state, means, sizes, epsilon, now, lead, level, drawn), False
         else:
             most = min(last - time, missing[lead])
-            count = _quiet_steps(state, alarm, most)
+            count = quiet_steps(state, math.log1p(-alarm), most)
             due = count < most
-        pulls[arm] += count
-        time += count
-        mark = note(counts, checkpoints, mark, pulls, arm, time)
+        time = pull(track, arm, count)
         if count and fill(state, chances, means, sizes, missing, epsilon, arm, count):
             last = time  # a release: all is new
-    return counts
+    return track.counts
 
 
-def program(policy: LazyDPTS, instance: Instance) -> Any:
+def program(policy: LazyDPTS, chances: Any) -> Any:
     """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
 
     Args:
         policy: The policy.
-        instance: Its arms.
+        chances: The arms' means.
     """
-    return partial(skip_ahead, instance.means, epsilon=policy.epsilon)
+    return partial(skip_ahead, chances, epsilon=policy.epsilon)

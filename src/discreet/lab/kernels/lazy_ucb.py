@@ -1,4 +1,6 @@
-"""Lazy-UCB with Bernoulli arms, compiled: reference and skip-ahead, which draw the same numbers in the same order.
+"""Lazy-UCB with Bernoulli arms, compiled, and the blocks of all lazy policies.
+
+Blocks are of 1, 2, 4, ... rewards of an arm, each released once and alone.
 
 Arm j has the released mean m_j of its last whole block of n_j rewards, and at step t the index
 m + sqrt(3 ln(t)/n) + 3 ln(t)/(epsilon n). Between two releases an index grows with ln(t) alone, and faster for smaller
@@ -13,10 +15,35 @@ from typing import Any
 import numpy as np
 
 from discreet.bandits import AnytimeLazyUCB
-from discreet.lab.instances import Instance
-from discreet.lab.kernels.blocks import fill
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.race import note
+from discreet.lab.kernels.race import new_track, pull
+from discreet.lab.kernels.randomness import binomial, laplace
+
+
+@compiled
+def fill(state, chances, means, sizes, missing, epsilon, arm, count):
+    """Put rewards into an arm's block, and return whether it is full, and then released.
+
+    A block's rewards decide nothing before it is full, so they are one binomial then. Noise is a continuous Laplace:
+    the objects' lies on a grid a millionth of a reward wide, which is nothing beside it.
+
+    Args:
+        state: The generator's state, which is advanced.
+        chances: The arms' means.
+        means: The released mean of each arm's last whole block, which is updated.
+        sizes: The size of each arm's last whole block, which is updated.
+        missing: The rewards that each arm's open block still needs.
+        epsilon: The policy's epsilon.
+        arm: The arm's index.
+        count: The number of rewards.
+    """
+    missing[arm] -= count
+    if missing[arm]:
+        return False
+    size = max(1, 2 * sizes[arm])
+    means[arm] = (binomial(state, size, chances[arm]) + laplace(state, 1 / epsilon)) / size
+    sizes[arm], missing[arm] = size, 2 * size
+    return True
 
 
 @compiled
@@ -62,31 +89,9 @@ def lead_until(means, sizes, epsilon, arm, step, last):
 
 
 @compiled
-def reference(chances, horizon, state, checkpoints, epsilon):
-    """Play one step at a time, as the policy object does, and return the pulls by checkpoint and arm.
-
-    Args:
-        chances: The arms' means.
-        horizon: The number of pulls.
-        state: The generator's state, which is advanced.
-        checkpoints: Times at which pulls are recorded, sorted.
-        epsilon: The policy's epsilon.
-    """
-    arms = chances.size
-    means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
-    pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
-    mark = np.int64(0)
-    for step in range(1, horizon + 1):
-        arm = step - 1 if step <= arms else leader(means, sizes, epsilon, step)
-        fill(state, chances, means, sizes, missing, epsilon, arm, 1)
-        pulls[arm] += 1
-        mark = note(counts, checkpoints, mark, pulls, arm, step)
-    return counts
-
-
-@compiled
 def skip_ahead(chances, horizon, state, checkpoints, epsilon):
-    """Pass all steps whole up to the next change of the lead or release, as the policy object does.
+    """Pass all steps whole up to the next change of the lead or release, as the policy object does, and return the
+    pulls by checkpoint and arm.
 
     Args:
         chances: The arms' means.
@@ -95,27 +100,23 @@ def skip_ahead(chances, horizon, state, checkpoints, epsilon):
         checkpoints: Times at which pulls are recorded, sorted.
         epsilon: The policy's epsilon.
     """
-    arms = chances.size
+    arms, time, track = chances.size, np.int64(0), new_track(chances.size, checkpoints)
     means, sizes, missing = np.zeros(arms), np.zeros(arms, np.int64), np.ones(arms, np.int64)
-    pulls, counts = np.zeros(arms, np.int64), np.zeros((checkpoints.size, arms), np.int64)
-    mark, time = np.int64(0), np.int64(0)
     while time < horizon:
         arm, until = time, time + 1
         if time >= arms:
             arm = leader(means, sizes, epsilon, time + 1)
             until = lead_until(means, sizes, epsilon, arm, time + 1, min(time + missing[arm], horizon))
         fill(state, chances, means, sizes, missing, epsilon, arm, until - time)
-        pulls[arm] += until - time
-        time = until
-        mark = note(counts, checkpoints, mark, pulls, arm, time)
-    return counts
+        time = pull(track, arm, until - time)
+    return track.counts
 
 
-def program(policy: AnytimeLazyUCB, instance: Instance) -> Any:
+def program(policy: AnytimeLazyUCB, chances: Any) -> Any:
     """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
 
     Args:
         policy: The policy.
-        instance: Its arms.
+        chances: The arms' means.
     """
-    return partial(skip_ahead, instance.means, epsilon=policy.epsilon)
+    return partial(skip_ahead, chances, epsilon=policy.epsilon)

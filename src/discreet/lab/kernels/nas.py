@@ -6,12 +6,12 @@ Thresholds are in grid steps, rounded as the rule rounds them, so the distributi
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.lab.instances import Instance
-from discreet.lab.kernels.coins import FRESH, LARGEST, Coin, coin_of, farthest, heads, sum_of
+from discreet.lab.kernels.coins import FRESH, LARGEST, Coin
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.randomness import binomial, discrete_laplace, uniform
 from discreet.stopping import DPNAS, NAS, DPOneSidedNAS
@@ -19,25 +19,65 @@ from discreet.stopping import DPNAS, NAS, DPOneSidedNAS
 _ROUNDING = 2.0**-48  # by how much, relatively, a computed threshold could fall where the true one grows
 
 
+# ---------------------------------------------------------------------- samples
+
+
+@compiled
+def heads(state, coin, start, size, path):
+    """Return how many of the next samples are the larger value: one binomial draw, or counted on a path.
+
+    Args:
+        state: The generator's state, which is advanced.
+        coin: The samples.
+        start: The samples before.
+        size: The number of samples.
+        path: Samples to replay, 1 for the larger value; empty for fresh ones.
+    """
+    if path.size:
+        return np.int64(path[start : start + size].sum())
+    return binomial(state, size, coin.chance)
+
+
+@compiled
+def sum_of(coin, size, ones):
+    """Return the sum of samples.
+
+    Args:
+        coin: The samples.
+        size: The number of samples.
+        ones: How many of them are the larger value.
+    """
+    return ones * coin.high + (size - ones) * coin.low
+
+
+@compiled
+def farthest(coin):
+    """Return the most by which one sample can move the sum."""
+    return max(abs(coin.low), abs(coin.high))
+
+
 # ---------------------------------------------------------------------- the threshold of NAS and DP-NAS
 
 
 class Curve(NamedTuple):
-    """Parameters of the threshold of NAS or DP-NAS, by the names of the rule's own formulas."""
+    """Parameters of the threshold of NAS or DP-NAS, by the names of the rule's own formulas.
+
+    Attributes:
+        factor: 1 + 1/alpha.
+        inside: The number inside the logarithm of the Hoeffding radius: 4, or DP-NAS's 16.
+        query: sigma1; 0 for NAS, and so all below.
+        release: sigma3/alpha.
+        tails: A step for each noise whose tail is discrete.
+    """
 
     half_width: float
     log_beta: float
     factor: float
-    """1 + 1/alpha."""
     step: float
     inside: float
-    """The number inside the logarithm of the Hoeffding radius: 4, or DP-NAS's 16."""
     query: float
-    """sigma1; 0 for NAS, and so all below."""
     release: float
-    """sigma3/alpha."""
     tails: float
-    """A step for each noise whose tail is discrete."""
 
 
 def curve_of(rule: NAS) -> Curve:
@@ -84,11 +124,19 @@ def least_limit(curve, time):
 
 
 @compiled
-def _nas(coin, curve, state, cap, path):
-    """Halt at the first t with |S_t| >= limit(t).
+def nas(coin, curve, path, state, cap):
+    """Run NAS, and return whether it halted, the samples, and their sum in grid steps from 0.
 
-    The limit only grows and a sample moves |S| by M at most, so with distance d to go no test can succeed in the
-    next ceil(d/M) - 1 samples. They and the one after them are one binomial draw; then the test is made.
+    It halts at the first t with |S_t| >= limit(t). The limit only grows and a sample moves |S| by M at most, so with
+    distance d to go no test can succeed in the next ceil(d/M) - 1 samples. They and the one after them are one binomial
+    draw; then the test is made.
+
+    Args:
+        coin: The samples.
+        curve: The threshold.
+        path: Samples to replay, 1 for the larger value; empty for fresh ones.
+        state: The generator's state, which is advanced.
+        cap: The largest number of samples.
     """
     total, time = np.int64(0), np.int64(0)
     while time < cap:
@@ -99,17 +147,6 @@ def _nas(coin, curve, state, cap, path):
         if abs(total) >= limit(curve, time):
             return True, time, total
     return False, time, total
-
-
-def replay_nas(coin: Coin, curve: Curve, path: Any) -> Any:
-    """Run NAS on a path, and return whether it halted, the samples, and their sum in grid steps from 0.
-
-    Args:
-        coin: The samples.
-        curve: The threshold.
-        path: Samples to replay, 1 for the larger value.
-    """
-    return _nas(coin, curve, np.ones(4, np.uint64), path.size, path)
 
 
 # ---------------------------------------------------------------------- DP-NAS
@@ -187,7 +224,7 @@ def dp_nas(coin, curve, query_scale, release_scale, state, cap):
 # ---------------------------------------------------------------------- the one-sided rule
 
 
-def limits_of(rule: DPOneSidedNAS, cap: int) -> Any:
+def limits_of(rule: DPOneSidedNAS, cap: Any) -> Any:
     """Return the rule's limit at each test within the cap, in grid steps.
 
     Args:
@@ -228,26 +265,23 @@ def one_sided_nas(coin, first, limits, query_scale, release_scale, state, cap):
 # ---------------------------------------------------------------------- from a rule object
 
 
-def program(rule: NAS | DPOneSidedNAS, instance: Instance) -> Any:
-    """Return the kernel of a rule on samples of two values, or None for others: see `discreet.lab.kernels`.
+def program(rule: NAS | DPOneSidedNAS, coin: Coin) -> Any:
+    """Return the kernel of a rule on samples of two values: see `discreet.lab.kernels`.
 
     Args:
         rule: The rule.
-        instance: The distribution of its samples.
+        coin: The samples.
     """
-    coin, grid, cap = coin_of(rule, instance), rule.grid, rule.max_samples
-    if coin is None or cap is None:
-        return None
-    given: tuple[Any, ...]
+    grid, cap = rule.grid, rule.max_samples
     if isinstance(rule, DPOneSidedNAS):
-        kernel, given = one_sided_nas, (rule.first_test, limits_of(rule, cap), *scales_of(rule))
+        kernel = partial(one_sided_nas, coin, rule.first_test, limits_of(rule, cap), *scales_of(rule))
     elif isinstance(rule, DPNAS):
-        kernel, given = dp_nas, (curve_of(rule), *scales_of(rule))
+        kernel = partial(dp_nas, coin, curve_of(rule), *scales_of(rule))
     else:
-        kernel, given = nas, (curve_of(rule),)
+        kernel = partial(nas, coin, curve_of(rule), FRESH)
 
     def play(state: Any) -> tuple[bool, int, float]:
-        reached, samples, total = kernel(coin, *given, state, cap)
+        reached, samples, total = kernel(state, cap)
         return reached, samples, grid.mean(total - samples * grid.floor, samples) if reached else math.nan
 
     return play
@@ -257,15 +291,3 @@ def scales_of(rule: DPNAS | DPOneSidedNAS) -> tuple[float, float]:
     """Return the noise scales of a private rule's tests and of its release, in grid steps."""
     both = (rule.sigma1, rule.sigma3) if isinstance(rule, DPNAS) else (rule.sigma_tests, rule.sigma_release)
     return both[0] / rule.grid.step, both[1] / rule.grid.step
-
-
-def nas(coin: Coin, curve: Curve, state: Any, cap: int) -> Any:
-    """Run NAS, and return whether it halted, the samples, and their sum in grid steps from 0.
-
-    Args:
-        coin: The samples.
-        curve: The threshold.
-        state: The generator's state.
-        cap: The largest number of samples.
-    """
-    return _nas(coin, curve, state, cap, FRESH)

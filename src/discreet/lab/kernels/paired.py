@@ -8,51 +8,16 @@ below 2^53 of them, so floats hold it exactly.
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from discreet.bandits import DPPairedIMED
 from discreet.bandits.dp_paired_imed import ENOUGH
-from discreet.core.noise import scale_for
-from discreet.lab.instances import Instance
-from discreet.lab.kernels.batched import note_turns
+from discreet.core.tails import paired_exponent
+from discreet.lab.kernels.batched import next_batch, parameters_of, release
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.formulas import paired_exponent
-from discreet.lab.kernels.race import note, record
-from discreet.lab.kernels.randomness import binomial, discrete_laplace
-
-
-class Parameters(NamedTuple):
-    """Parameters of a policy, by its own names."""
-
-    epsilon: float
-    ratio: float
-    first: int
-    scale: float
-    """Of the noise, in grid steps."""
-    width: int
-    enough: float
-    """Evidence to change the leader."""
-
-
-def parameters_of(policy: DPPairedIMED) -> Parameters:
-    """Return the parameters of a policy."""
-    width = policy.grid.width
-    scale = scale_for(width, policy.epsilon)
-    return Parameters(policy.epsilon, policy.ratio, policy.batch_size(0), scale, width, ENOUGH)
-
-
-@compiled
-def _batch_size(parameters, pulls):
-    """Return the size of the next batch after some pulls."""
-    return max(np.int64(1), np.int64(math.ceil((parameters.ratio - 1) * pulls)))
-
-
-@compiled
-def _release(state, parameters, count, chance):
-    """Return the noisy total of rewards."""
-    return binomial(state, count, chance) + discrete_laplace(state, parameters.scale) / parameters.width
+from discreet.lab.kernels.race import new_track, pull, take_turns
 
 
 @compiled
@@ -102,59 +67,37 @@ def _add_pair(lead, pairs, shared, one, other, ahead, size):
 
 
 @compiled
-def _note_pair(counts, checkpoints, mark, pulls, leader, challenger, time, end):
-    """Record the checkpoints up to `end`, when two arms have taken turns since `time`, and return the index of the next
-    checkpoint.
-    """
-    while mark < checkpoints.size and checkpoints[mark] <= end:
-        done = checkpoints[mark] - time
-        record(counts, mark, pulls)
-        counts[mark, leader] += done - done // 2
-        counts[mark, challenger] += done // 2
-        mark += 1
-    return mark
-
-
-@compiled
 def _play(parameters, chances, horizon, state, checkpoints):
-    arms = chances.size
+    arms, first, track = chances.size, parameters.first, new_track(chances.size, checkpoints)
     lead, pairs, shared = np.zeros((arms, arms)), np.zeros((arms, arms), np.int64), np.zeros((arms, arms), np.int64)
-    counts, pulls = np.zeros((checkpoints.size, arms), np.int64), np.full(arms, parameters.first)
-    time = min(parameters.first * arms, horizon)
-    mark = note_turns(counts, checkpoints, arms, time)
-    totals = np.zeros(arms)
+    totals, pulls = np.zeros(arms), track.pulls
+    time = take_turns(track, np.arange(arms), min(first * arms, horizon))
     for one in range(arms):
-        totals[one] = _release(state, parameters, parameters.first, chances[one])
+        totals[one] = release(state, parameters, first, chances[one])
         for other in range(one):
-            _add_pair(lead, pairs, shared, one, other, totals[one] - totals[other], parameters.first)
+            _add_pair(lead, pairs, shared, one, other, totals[one] - totals[other], first)
     leader = np.int64(totals.argmax())
     while time < horizon:
         arm = challenger_of(parameters, lead, pairs, shared, leader, pulls[leader])
         if arm == leader:  # alone: nothing is learnt
-            size = min(_batch_size(parameters, pulls[leader]), horizon - time)
-            pulls[leader] += size
-            time += size
-            mark = note(counts, checkpoints, mark, pulls, leader, time)
+            time = pull(track, leader, min(next_batch(parameters, pulls[leader]), horizon - time))
             continue
-        size = _batch_size(parameters, pairs[leader, arm])
-        mark = _note_pair(counts, checkpoints, mark, pulls, leader, arm, time, min(time + 2 * size, horizon))
-        time += 2 * size
-        if time > horizon:
-            break  # an epoch that the horizon cuts short is not released
-        pulls[leader] += size
-        pulls[arm] += size
-        ahead = _release(state, parameters, size, chances[leader]) - _release(state, parameters, size, chances[arm])
-        _add_pair(lead, pairs, shared, leader, arm, ahead, size)
-        if evidence(parameters, lead, pairs, shared, arm, leader) > parameters.enough:
-            leader = arm
-    return counts
+        size = next_batch(parameters, pairs[leader, arm])
+        whole = 2 * size <= horizon - time  # an epoch that the horizon cuts short is not released
+        time = take_turns(track, np.array([leader, arm]), min(2 * size, horizon - time))
+        if whole:
+            ahead = release(state, parameters, size, chances[leader]) - release(state, parameters, size, chances[arm])
+            _add_pair(lead, pairs, shared, leader, arm, ahead, size)
+            if evidence(parameters, lead, pairs, shared, arm, leader) > ENOUGH:
+                leader = arm
+    return track.counts
 
 
-def program(policy: DPPairedIMED, instance: Instance) -> Any:
+def program(policy: DPPairedIMED, chances: Any) -> Any:
     """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
 
     Args:
         policy: The policy.
-        instance: Its arms.
+        chances: The arms' means.
     """
-    return partial(_play, parameters_of(policy), instance.means)
+    return partial(_play, parameters_of(policy), chances)

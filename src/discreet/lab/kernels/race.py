@@ -1,4 +1,4 @@
-"""Common parts of the UCB kernels: the leader, its best rival, and the counts at checkpoints.
+"""Common parts of kernels: the pulls at checkpoints, and for UCB and its like the leader and its best rival.
 
 An arm's index is its mean plus `spread` times its root, one over the square root of its pulls.
 
@@ -6,6 +6,8 @@ Counters of kernels start as `np.int64(0)`: a plain 0 would compile the function
 """
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from discreet.lab.kernels.compiled import compiled
@@ -64,34 +66,78 @@ def next_block(block, done, size, least, largest):
     return max(block // 2, least) if done < size // 4 else block
 
 
-@compiled
-def record(counts, mark, pulls):
-    """Record the pulls at a checkpoint: `counts[mark] = pulls`, which takes numba seconds to compile.
+class Track(NamedTuple):
+    """The pulls of a run.
 
-    Args:
-        counts: The pulls by checkpoint and arm, which are written.
-        mark: The index of the checkpoint.
+    Attributes:
         pulls: The pulls of each arm.
-    """
-    for arm in range(pulls.size):
-        counts[mark, arm] = pulls[arm]
-
-
-@compiled
-def note(counts, checkpoints, mark, pulls, arm, time):
-    """Record the checkpoints up to a time, when the last pulls were all of one arm, and return the index of the next
-    checkpoint.
-
-    Args:
-        counts: The pulls by checkpoint and arm, which are written.
+        counts: The pulls by checkpoint and arm.
         checkpoints: Times at which pulls are recorded, sorted.
-        mark: The index of the next checkpoint.
-        pulls: The pulls of each arm.
-        arm: The arm of the last pulls.
-        time: The time.
+        clock: The time, and the index of the next checkpoint.
     """
-    while mark < checkpoints.size and checkpoints[mark] <= time:
-        record(counts, mark, pulls)
-        counts[mark, arm] -= time - checkpoints[mark]
+
+    pulls: Any
+    counts: Any
+    checkpoints: Any
+    clock: Any
+
+
+@compiled
+def new_track(arms, checkpoints):
+    """Return the track of a run before its first pull.
+
+    Args:
+        arms: The number of arms.
+        checkpoints: Times at which pulls are recorded, sorted.
+    """
+    counts = np.zeros((checkpoints.size, arms), np.int64)
+    return Track(np.zeros(arms, np.int64), counts, checkpoints, np.zeros(2, np.int64))
+
+
+@compiled
+def _record(track, mark):
+    """Record the pulls at a checkpoint: `counts[mark] = pulls`, which takes numba seconds to compile."""
+    for arm in range(track.pulls.size):
+        track.counts[mark, arm] = track.pulls[arm]
+
+
+@compiled
+def pull(track, arm, count):
+    """Count pulls of one arm, record the checkpoints among them, and return the time after them.
+
+    Args:
+        track: The track, which is updated.
+        arm: The arm's index.
+        count: The number of pulls.
+    """
+    track.pulls[arm] += count
+    track.clock[0] += count
+    time, mark = track.clock[0], track.clock[1]
+    while mark < track.checkpoints.size and track.checkpoints[mark] <= time:
+        _record(track, mark)
+        track.counts[mark, arm] -= time - track.checkpoints[mark]
         mark += 1
-    return mark
+    track.clock[1] = mark
+    return time
+
+
+@compiled
+def take_turns(track, order, count):
+    """Count pulls of arms that take turns, record the checkpoints among them, and return the time after them.
+
+    Args:
+        track: The track, which is updated.
+        order: The arms' indices, in the order of their turns.
+        count: The number of pulls of all of them together.
+    """
+    before, time, mark, inside = track.pulls.copy(), track.clock[0], track.clock[1], True
+    while inside:
+        inside = mark < track.checkpoints.size and track.checkpoints[mark] <= time + count
+        done = track.checkpoints[mark] - time if inside else count
+        for turn, arm in enumerate(order):
+            track.pulls[arm] = before[arm] + (done + order.size - 1 - turn) // order.size
+        if inside:
+            _record(track, mark)
+            mark += 1
+    track.clock[:] = time + count, mark
+    return time + count

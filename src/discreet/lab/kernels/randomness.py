@@ -27,16 +27,24 @@ def fresh_state(seed: Any) -> Any:
 
 
 @compiled
+def advance(a, b, c, d):
+    """Return 64 random bits, and the four words of the state after them: for loops that keep it in registers.
+
+    Args:
+        a: The first word of the state.
+        b: The second word.
+        c: The third word.
+        d: The fourth word.
+    """
+    c ^= a
+    high = b ^ d
+    return a + d, a ^ high, b ^ c, c ^ (b << uint64(17)), (high << uint64(45)) | (high >> uint64(19))
+
+
+@compiled
 def _next_word(state):
     """Return 64 random bits."""
-    word = state[0] + state[3]
-    carry = state[1] << uint64(17)
-    state[2] ^= state[0]
-    state[3] ^= state[1]
-    state[1] ^= state[2]
-    state[0] ^= state[3]
-    state[2] ^= carry
-    state[3] = (state[3] << uint64(45)) | (state[3] >> uint64(19))
+    word, state[0], state[1], state[2], state[3] = advance(state[0], state[1], state[2], state[3])
     return word
 
 
@@ -231,3 +239,15 @@ def _by_rejection(state, count, p):
         log_ratio -= math.lgamma(successes + 1) + math.lgamma(count - successes + 1)
         if log_v <= log_ratio + (successes - mode) * math.log(p / q):
             return int(successes)
+
+
+@compiled
+def quiet_steps(state, log_silence, most):
+    """Return the number of steps before something happens, `most` at most: a geometric variable.
+
+    Args:
+        state: The generator's state, which is advanced.
+        log_silence: The logarithm of the chance that nothing happens at a step.
+        most: The largest number of steps.
+    """
+    return int(min(math.log(uniform(state)) / log_silence, np.float64(most))) if log_silence < 0 else most

@@ -1,4 +1,4 @@
-"""Thompson sampling with Bernoulli arms, compiled: reference and skip-ahead.
+"""Thompson sampling with Bernoulli arms, compiled.
 
 An arm's posterior is Beta(a, b): a is one more than its ones, and b one more than its zeros.
 """
@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from discreet.bandits import ThompsonSampling
-from discreet.lab.instances import Instance
-from discreet.lab.kernels.beta import beta_above, beta_below, log_density, log_mass, slope
+from discreet.lab.kernels.beta import beta_between, log_density, log_mass, slope
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.race import note
-from discreet.lab.kernels.randomness import bernoulli, beta, binomial, threshold, uniform
+from discreet.lab.kernels.race import new_track, pull
+from discreet.lab.kernels.randomness import bernoulli, beta, binomial, quiet_steps, threshold, uniform
 
 _OFTEN = 0.25  # where more than this share of steps would be exceptions, nothing is skipped
 _PLAIN = 64  # steps that are then played before the next look
@@ -24,32 +23,6 @@ _FAR = 4.0  # how many standard deviations above the bar the leader's posterior 
 _NEAR = 3.0  # the same, where nothing is skipped
 _ROUNDING = 1e-4  # relative room for rounding in a chance: the logarithms of factorials are large
 _TINY = 1e-300  # instead of a chance that is too small for a float
-
-
-@compiled
-def reference(chances, horizon, state, checkpoints):
-    """Play one step at a time, as the policy object does, and return the pulls by checkpoint and arm.
-
-    Args:
-        chances: The arms' means.
-        horizon: The number of pulls.
-        state: The generator's state, which is advanced.
-        checkpoints: Times at which pulls are recorded, sorted.
-    """
-    arms = chances.size
-    a, b, values, pulls = np.ones(arms), np.ones(arms), np.zeros(arms), np.zeros(arms, np.int64)
-    counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark = np.int64(0)
-    for time in range(1, horizon + 1):
-        for each in range(arms):
-            values[each] = beta(state, a[each], b[each])
-        arm = values.argmax()
-        reward = bernoulli(state, threshold(chances[arm]))
-        a[arm] += reward
-        b[arm] += 1 - reward
-        pulls[arm] += 1
-        mark = note(counts, checkpoints, mark, pulls, arm, time)
-    return counts
 
 
 # ---------------------------------------------------------------------- what lies beyond a bar
@@ -191,12 +164,6 @@ def _coins_to_play(a, b, masses, arm, coins, rates):
 
 
 @compiled
-def _quiet_steps(state, tails, size):
-    """Return the number of steps before a coin comes up heads, `size` at most: a geometric variable."""
-    return int(min(math.log(uniform(state)) / tails, np.float64(size))) if tails < 0 else size
-
-
-@compiled
 def _throw(state, a, b, arm, bar, coins, rates, values):
     """Draw what lies beyond the bar at a step at which at least one coin is heads; -1 for all other arms.
 
@@ -233,7 +200,7 @@ def _winner(state, a, b, bar, values):
         return found
     for each in range(a.size):
         if values[each] < 0:
-            values[each] = beta_below(state, a[each], b[each], bar)
+            values[each] = beta_between(state, a[each], b[each], -np.inf, bar)
     return values.argmax()
 
 
@@ -242,7 +209,8 @@ def _winner(state, a, b, bar, values):
 
 @compiled
 def skip_ahead(chances, horizon, state, checkpoints):
-    """Throw coins for what happens rarely, and pass all steps up to the first one that comes up heads.
+    """Throw coins for what happens rarely, pass all steps up to the first one that comes up heads, and return the pulls
+    by checkpoint and arm.
 
     Let arm a have the most pulls. It is pulled at a step if its draw lies above a bar and all others' lie below. The
     others' posteriors do not change while a is pulled, and a's is bounded for a block of steps whatever its rewards.
@@ -257,13 +225,11 @@ def skip_ahead(chances, horizon, state, checkpoints):
         state: The generator's state, which is advanced.
         checkpoints: Times at which pulls are recorded, sorted.
     """
-    arms = chances.size
-    a, b, pulls = np.ones(arms), np.ones(arms), np.zeros(arms, np.int64)
+    arms, time, track = chances.size, np.int64(0), new_track(chances.size, checkpoints)
+    a, b = np.ones(arms), np.ones(arms)
     masses, coins, rates, values = np.full(arms, np.nan), np.zeros(arms), np.zeros(arms), np.zeros(arms)
-    counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark, time = np.int64(0), np.int64(0)
     while time < horizon:
-        arm = pulls.argmax()
+        arm = track.pulls.argmax()
         bar, size = choose_bar(a, b, arm)
         size = min(size, horizon - time)
         tails = coins_to_skip(a, b, masses, arm, bar, size, coins, rates) if size >= _PLAIN else -np.inf
@@ -271,21 +237,19 @@ def skip_ahead(chances, horizon, state, checkpoints):
         if not skip:
             bar, tails = _coins_to_play(a, b, masses, arm, coins, rates)
             size = min(_PLAIN, horizon - time)
-        quiet = _quiet_steps(state, tails, size)
+        quiet = quiet_steps(state, tails, size)
         if skip:
             gained = binomial(state, quiet, chances[arm])
             a[arm] += gained
             b[arm] += quiet - gained
             masses[arm] = np.nan
-            pulls[arm] += quiet
-            time += quiet
-            mark = note(counts, checkpoints, mark, pulls, arm, time)
+            time = pull(track, arm, quiet)
         for step in range(quiet if skip else 0, min(quiet + 1, size)):
             values[:] = -1.0
             if step == quiet:
                 _throw(state, a, b, arm if skip else -1, bar, coins, rates, values)
             if skip and values[arm] < 0:
-                values[arm] = beta_above(state, a[arm], b[arm], bar)
+                values[arm] = beta_between(state, a[arm], b[arm], bar, np.inf)
             for each in range(0 if skip else arms):
                 if coins[each] == 0:
                     values[each] = beta(state, a[each], b[each])
@@ -294,19 +258,17 @@ def skip_ahead(chances, horizon, state, checkpoints):
             a[pulled] += reward
             b[pulled] += 1 - reward
             masses[pulled] = np.nan
-            pulls[pulled] += 1
-            time += 1
-            mark = note(counts, checkpoints, mark, pulls, pulled, time)
+            time = pull(track, pulled, 1)
             if coins[pulled] > 0:
                 break  # its posterior has changed, and with it its coin
-    return counts
+    return track.counts
 
 
-def program(policy: ThompsonSampling, instance: Instance) -> Any:
+def program(policy: ThompsonSampling, chances: Any) -> Any:
     """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
 
     Args:
         policy: The policy.
-        instance: Its arms.
+        chances: The arms' means.
     """
-    return partial(skip_ahead, instance.means)
+    return partial(skip_ahead, chances)

@@ -14,7 +14,7 @@ It depends on nothing else: one table serves every horizon, epsilon and number o
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 import math
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.signal import lfilter
@@ -28,6 +28,29 @@ _REACH = 64  # the table ends here, and goes on as a straight line in the logari
 _FINER = 16  # the recursion is computed on a grid this much finer
 _MARGIN = 32  # it is computed this much further, so that what lies past that does not matter
 _END_SLOPE = 0.7  # roughly how fast ln T falls there
+_RARE = 0.3  # a block is tried when its noise sinks too low with at most this chance
+
+
+class Tables(NamedTuple):
+    """What is computed of the distribution in advance.
+
+    Attributes:
+        logs: ln T_q(y), the table of `log_table`.
+        coarse: T_q(y) at whole y: an upper bound up to the next one, small enough to stay in the processor's cache.
+        limits: For each level q, the depth y at which T_q(y) is so small that its blocks are worth a try.
+    """
+
+    logs: Any
+    coarse: Any
+    limits: Any
+
+
+@cache
+def tables() -> Tables:
+    """Return the tables."""
+    logs = log_table()
+    limits = [np.interp(-math.log(_RARE), -row, np.arange(row.size) / _PER_UNIT) for row in logs]
+    return Tables(logs, np.exp(logs[:, ::_PER_UNIT]), np.array([0.0, *limits[1:]]))
 
 
 @cache
@@ -56,13 +79,6 @@ def log_table() -> Any:
     return table
 
 
-@cache
-def depths_of(chance: float) -> Any:
-    """Return for each level q the depth y at which T_q(y) falls to this chance."""
-    depths = [np.interp(-math.log(chance), -row, np.arange(row.size) / _PER_UNIT) for row in log_table()]
-    return np.array([0.0, *depths[1:]])
-
-
 @compiled
 def log_chance(table, level, y):
     """Return ln T_level(y); 0 for y <= 0, since W starts at 0.
@@ -84,27 +100,20 @@ def log_chance(table, level, y):
     return table[level, cell] + (position - cell) * (table[level, cell + 1] - table[level, cell])
 
 
-@cache
-def coarse_table() -> Any:
-    """Return T_q(y) at whole y: an upper bound up to the next one, small enough to stay in the processor's cache."""
-    return np.exp(log_table()[:, ::_PER_UNIT])
-
-
 @compiled
-def breaches(state, table, coarse, level, y):
+def breaches(state, tables, level, y):
     """Return whether the noise of a block sinks to -y: true with probability T_level(y).
 
     Args:
         state: The generator's state, which is advanced.
-        table: The table of `log_table`.
-        coarse: The table of `coarse_table`.
+        tables: The result of `tables`.
         level: The block's level.
         y: The depth, in noise scales.
     """
     u = uniform(state)
-    if u >= coarse[level, min(int(y), _REACH)]:
+    if u >= tables.coarse[level, min(int(y), _REACH)]:
         return False
-    return math.log(u) < log_chance(table, level, y)
+    return math.log(u) < log_chance(tables.logs, level, y)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""UCB with Bernoulli arms, compiled: reference and skip-ahead."""
+"""UCB with Bernoulli arms, compiled."""
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 import math
@@ -9,43 +9,20 @@ import numpy as np
 from numba import uint64
 
 from discreet.bandits import UCB
-from discreet.lab.instances import Instance
 from discreet.lab.kernels.compiled import compiled
-from discreet.lab.kernels.race import SLACK, best_rival, leader, note
-from discreet.lab.kernels.randomness import bernoulli, binomial, threshold, uniform
+from discreet.lab.kernels.race import SLACK, best_rival, leader, new_track, pull
+from discreet.lab.kernels.randomness import advance, binomial, threshold, uniform
 
 _SMALLEST_BLOCK = 96  # below this many pulls a binomial costs more than it saves
 _RUN = 128  # pulls at most between two looks at the other arms, where blocks are too small
+FRESH = np.zeros((0, 0), np.uint8)  # no table of rewards: they are drawn
+BOLDNESS = 0.9  # scales guesses, which only cost time
 
 
 @compiled
 def exploration(step):
     """Return sqrt(2 ln t), the factor that all bonuses share."""
     return math.sqrt(2 * math.log(step))
-
-
-@compiled
-def reference(chances, horizon, state, checkpoints):
-    """Play one step at a time, as the policy object does, and return the pulls by checkpoint and arm.
-
-    Args:
-        chances: The arms' means.
-        horizon: The number of pulls.
-        state: The generator's state, which is advanced.
-        checkpoints: Times at which pulls are recorded, sorted.
-    """
-    arms = chances.size
-    totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
-    means, roots = np.zeros(arms), np.zeros(arms)
-    counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark = np.int64(0)
-    for time in range(1, horizon + 1):
-        arm = time - 1 if time <= arms else leader(means, roots, exploration(time))
-        totals[arm] += bernoulli(state, threshold(chances[arm]))
-        pulls[arm] += 1
-        means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
-        mark = note(counts, checkpoints, mark, pulls, arm, time)
-    return counts
 
 
 @compiled
@@ -63,14 +40,7 @@ def _run_of_pulls(state, limit, margin, rival, most):
         room = most - done if rival <= 0 else min(most - done, np.int64(left / rival))
         room = max(room, 1)
         for _ in range(room):
-            word = a + d
-            carry = b << uint64(17)
-            c ^= a
-            d ^= b
-            b ^= c
-            a ^= d
-            c ^= carry
-            d = (d << uint64(45)) | (d >> uint64(19))
+            word, a, b, c, d = advance(a, b, c, d)
             rewards += 1 if (word >> uint64(11)) < limit else 0
         done += room
         left = margin + rewards - done * rival
@@ -172,8 +142,9 @@ def certain(total, pulls, zeros, size, means, roots, arm, time):
 
 
 @compiled
-def _skip_ahead(chances, horizon, state, checkpoints, table, boldness):
-    """Draw the sum of a whole block first, and look inside only when the sum does not settle it.
+def skip_ahead(chances, horizon, state, checkpoints, table, boldness):
+    """Draw the sum of a whole block first, and look inside only when the sum does not settle it; return the pulls by
+    checkpoint and arm.
 
     Arm a leads with n pulls and total S before step t. Draw the number of zeros z among its next m
     rewards. At any decision inside the block a's mean is at least S/(n + z), since ones never lower a mean,
@@ -182,12 +153,19 @@ def _skip_ahead(chances, horizon, state, checkpoints, table, boldness):
     all a's, and only the sum matters. Otherwise the rewards are revealed one by one, given their sum, with
     the ordinary test after each. What is not revealed when the leader changes is forgotten: rewards are
     independent, and the change is decided by what was revealed.
+
+    Args:
+        chances: The arms' means.
+        horizon: The number of pulls.
+        state: The generator's state, which is advanced.
+        checkpoints: Times at which pulls are recorded, sorted.
+        table: Rewards to replay, by arm and pull; empty for fresh ones.
+        boldness: A factor of guessed block sizes, which affect speed only.
     """
-    arms = chances.size
-    totals, pulls = np.zeros(arms), np.zeros(arms, np.int64)
-    means, roots = np.zeros(arms), np.zeros(arms)
-    counts = np.zeros((checkpoints.size, arms), np.int64)
-    mark, time = np.int64(0), np.int64(0)
+    arms, time = chances.size, np.int64(0)
+    totals, means, roots = np.zeros(arms), np.zeros(arms), np.zeros(arms)
+    track = new_track(arms, checkpoints)
+    pulls = track.pulls
     while time < horizon:
         if time < arms:
             arm, size, margin, rival, short = time, 0, 0.0, 0.0, 1
@@ -216,47 +194,16 @@ def _skip_ahead(chances, horizon, state, checkpoints, table, boldness):
                     if not value * SLACK > best_rival(means, roots, arm, exploration(step)):
                         break  # caught, or nearly: all indices are computed again
         totals[arm] += gained
-        pulls[arm] += done
-        time += done
+        time = pull(track, arm, done)
         means[arm], roots[arm] = totals[arm] / pulls[arm], 1 / math.sqrt(pulls[arm])
-        mark = note(counts, checkpoints, mark, pulls, arm, time)
-    return counts
+    return track.counts
 
 
-_FRESH = np.zeros((0, 0), np.uint8)
-_BOLDNESS = 0.9  # scales guesses, which only cost time
-
-
-def skip_ahead(chances: Any, horizon: int, state: Any, checkpoints: Any) -> Any:
-    """Skip ahead on fresh rewards, and return the pulls by checkpoint and arm.
-
-    Args:
-        chances: The arms' means.
-        horizon: The number of pulls.
-        state: The generator's state, which is advanced.
-        checkpoints: Times at which pulls are recorded, sorted.
-    """
-    return _skip_ahead(chances, horizon, state, checkpoints, _FRESH, _BOLDNESS)
-
-
-def replay(chances: Any, horizon: int, table: Any, checkpoints: Any, boldness: float = _BOLDNESS) -> Any:
-    """Skip ahead on a table of rewards, and return the pulls by checkpoint and arm.
-
-    Args:
-        chances: The arms' means.
-        horizon: The number of pulls.
-        table: Rewards to replay, by arm and pull.
-        checkpoints: Times at which pulls are recorded, sorted.
-        boldness: A factor of guessed block sizes, which affect speed only.
-    """
-    return _skip_ahead(chances, horizon, np.ones(4, np.uint64), checkpoints, table, boldness)
-
-
-def program(policy: UCB, instance: Instance) -> Any:
+def program(policy: UCB, chances: Any) -> Any:
     """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
 
     Args:
         policy: The policy.
-        instance: Its arms.
+        chances: The arms' means.
     """
-    return partial(skip_ahead, instance.means)
+    return partial(skip_ahead, chances, table=FRESH, boldness=BOLDNESS)

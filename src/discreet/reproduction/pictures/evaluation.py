@@ -1,22 +1,27 @@
 """The paper's twelve figures, and those of the extended evaluation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.lab.figures import COLOURS, MARKERS, PALETTE, STYLES, Cloud, Colour, Line, Panel, Picture, curve
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
-from discreet.reproduction.evaluation import CLAIM, Findings
+from discreet.reproduction.evaluation import CLAIM, EvaluationFindings
 from discreet.theory import regret_lower_bound
 
 PRESET_COLOURS = dict(zip(PRESETS, (Colour.ORANGE, Colour.PINK, Colour.AMBER), strict=True))
 FINAL = "final pseudo-regret"
+Cells = Mapping[str, tuple[int, Sequence[float]]]
+"""A number of arms and epsilons, by the title of their panel."""
+Rows = Mapping[str, tuple[list[Simulation], Colour]]
+"""Simulations and their colour, by their label."""
 
 
-def evaluation_pictures(found: Findings) -> list[Picture]:
+def evaluation_pictures(found: EvaluationFindings) -> list[Picture]:
     """Return all pictures of an evaluation, in the order of the report."""
-    wanted = found.evaluation
+    wanted = found.study
     several = len(wanted.arms) > 1
     pairs = [wanted.epsilons[i : i + 2] for i in range(0, len(wanted.epsilons), 2)]
     pictures = []
@@ -29,68 +34,52 @@ def evaluation_pictures(found: Findings) -> list[Picture]:
         pictures.append(_against_epsilon(found))
         if several:
             pictures.append(_against_arms(found))
-        by_arms: dict[int, list[float]] = {}
-        for arms, epsilon in wanted.sweeps():
-            by_arms.setdefault(arms, []).append(epsilon)
-        pictures += [_sweep_picture(found, arms, epsilons) for arms, epsilons in by_arms.items()]
+        pictures += [_sweep_picture(found, arms) for arms in dict.fromkeys(arms for arms, _ in wanted.sweeps())]
     return pictures
 
 
-def _epsilon_picture(found: Findings, name: str, pairs: Sequence[Sequence[float]], log: bool) -> Picture:
+def _epsilon_picture(found: EvaluationFindings, name: str, pairs: Sequence[Sequence[float]], log: bool) -> Picture:
     """Five arms, a panel for two epsilons each: the paper's first four figures."""
-    drawn = [_drawing(found, name, ARMS, pair, log=log) for pair in pairs]
-    return Picture(
-        f"{'log' if log else 'paper'}-epsilon-{name}",
-        f"{name}, K = {ARMS}" + (", logarithmic axes" if log else ""),
-        [panel for panel, _ in drawn],
-        simulations=_unique(drawn),
-    )
+    panels = {" and ".join(f"ε = {epsilon:g}" for epsilon in pair): (ARMS, pair) for pair in pairs}
+    return _curves(found, name, f"epsilon-{name}", f"K = {ARMS}", panels, log=log)
 
 
-def _arms_picture(found: Findings, name: str, pair: Sequence[float], log: bool) -> Picture:
+def _arms_picture(found: EvaluationFindings, name: str, pair: Sequence[float], log: bool) -> Picture:
     """Two epsilons, a panel for each number of arms: the paper's other eight figures."""
-    drawn = [_drawing(found, name, arms, pair, log=log, title=f"K = {arms}") for arms in found.evaluation.arms]
-    values = " and ".join(f"{epsilon:g}" for epsilon in pair)
-    return Picture(
-        f"{'log' if log else 'paper'}-arms-{name}-epsilon-" + "-".join(f"{epsilon:g}" for epsilon in pair),
-        f"{name}, ε = {values}" + (", logarithmic axes" if log else ""),
-        [panel for panel, _ in drawn],
-        simulations=_unique(drawn),
+    values = [f"{epsilon:g}" for epsilon in pair]
+    panels = {f"K = {arms}": (arms, pair) for arms in found.study.arms}
+    return _curves(
+        found, name, f"arms-{name}-epsilon-{'-'.join(values)}", f"ε = {' and '.join(values)}", panels, log=log
     )
 
 
-def _drawing(
-    found: Findings, name: str, arms: int, epsilons: Sequence[float], *, log: bool, title: str | None = None
-) -> tuple[Panel, list[Simulation]]:
-    """A panel of regret curves for DP-UCB and DP-SE; the logarithmic one has room for ancestors and lower bounds."""
-    lines: list[Line] = []
-    shown: list[Simulation] = []
-    for epsilon, style in zip(epsilons, STYLES, strict=False):
-        ucb, se = found.dp_ucb(name, arms, epsilon), found.dp_se(name, arms, epsilon)
-        lines += [
-            curve(ucb, f"DP-UCB, ε = {epsilon:g}", Colour.ORANGE, style),
-            curve(se, f"DP-SE, ε = {epsilon:g}", Colour.BLUE, style),
-        ]
-        shown += [ucb, se]
-    if log:
-        plain_ucb, plain_se = found.plain("ucb", name, arms), found.plain("se", name, arms)
-        lines += [
-            curve(plain_ucb, "UCB (not private)", Colour.AMBER),
-            curve(plain_se, "SE (not private)", Colour.GREEN),
-        ]
-        shown += [plain_ucb, plain_se]
-        means, moments = plain_ucb.setting.instance.means.tolist(), plain_ucb.setting.checkpoints
-        late = [moment for moment in moments if moment >= 100]  # it is a bound for long runs
+def _curves(found: EvaluationFindings, name: str, file: str, title: str, panels: Cells, *, log: bool) -> Picture:
+    """Regret curves of DP-UCB and DP-SE; the logarithmic ones have room for ancestors and lower bounds."""
+    drawn, shown = [], []
+    for text, (arms, epsilons) in panels.items():
+        curves = {}
         for epsilon, style in zip(epsilons, STYLES, strict=False):
-            bound = regret_lower_bound(means, late, epsilon)
-            lines.append(Line(f"lower bound, ε = {epsilon:g}", late, bound, Colour.BLACK, style, width=0.9))
-    title = title or " and ".join(f"ε = {epsilon:g}" for epsilon in epsilons)
-    return Panel(title, lines, x_log=log, y_log=log, y_from=1.0 if log else 0.0), shown
+            curves[f"DP-UCB, ε = {epsilon:g}"] = found.dp_ucb(name, arms, epsilon), Colour.ORANGE, style
+            curves[f"DP-SE, ε = {epsilon:g}"] = found.dp_se(name, arms, epsilon), Colour.BLUE, style
+        if log:
+            for policy in ("ucb", "se"):
+                curves[f"{policy.upper()} (not private)"] = found.plain(policy, name, arms), COLOURS[policy], "-"
+        lines = [curve(one, label, colour, style) for label, (one, colour, style) in curves.items()]
+        shown += [one for one, *_ in curves.values()]
+        if log:
+            setting = shown[-1].setting
+            late = [moment for moment in setting.checkpoints if moment >= 100]  # it is a bound for long runs
+            for epsilon, style in zip(epsilons, STYLES, strict=False):
+                bound = regret_lower_bound(setting.instance.means.tolist(), late, epsilon)
+                lines.append(Line(f"lower bound, ε = {epsilon:g}", late, bound, Colour.BLACK, style, width=0.9))
+        drawn.append(Panel(text, lines, x_log=log, y_log=log, y_from=1.0 if log else 0.0))
+    kind, axes = ("log", ", logarithmic axes") if log else ("paper", "")
+    return Picture(f"{kind}-{file}", f"{name}, {title}{axes}", drawn, simulations=list(dict.fromkeys(shown)))
 
 
-def _distribution_picture(found: Findings, arms: int) -> Picture:
+def _distribution_picture(found: EvaluationFindings, arms: int) -> Picture:
     """The final regret of every run, for each instance and epsilon."""
-    wanted = found.evaluation
+    wanted = found.study
     panels, shown = [], []
     for name in wanted.instances:
         clouds = []
@@ -108,46 +97,31 @@ def _distribution_picture(found: Findings, arms: int) -> Picture:
             shown.append(one)
         ticks = [(i, f"{epsilon:g}") for i, epsilon in enumerate(wanted.epsilons)] + [(place, "none")]
         panels.append(Panel(name, clouds=clouds, x_label="ε", y_label=FINAL, y_log=True, ticks=ticks))
-    return Picture(
-        f"distribution-{arms}-arms",
-        f"Final regret of every run, K = {arms}",
-        panels,
-        simulations=shown,
-    )
+    return Picture(f"distribution-{arms}-arms", f"Final regret of every run, K = {arms}", panels, simulations=shown)
 
 
-def _against_epsilon(found: Findings) -> Picture:
+def _against_epsilon(found: EvaluationFindings) -> Picture:
     """Final regret against epsilon, with every known form of DP-UCB."""
-    wanted = found.evaluation
+    epsilons = found.study.epsilons
     panels, shown = [], []
-    for name in wanted.instances:
-        lines = []
-        for preset, marker in zip(PRESETS, MARKERS, strict=False):
-            row = [found.dp_ucb(name, ARMS, epsilon, preset) for epsilon in wanted.epsilons]
-            lines.append(_finals(f"DP-UCB, {preset}", wanted.epsilons, row, PRESET_COLOURS[preset], marker))
-            shown += row
-        row = [found.dp_se(name, ARMS, epsilon) for epsilon in wanted.epsilons]
-        lines.append(_finals("DP-SE", wanted.epsilons, row, Colour.BLUE, MARKERS[3]))
-        shown += row
-        means = row[0].setting.instance.means.tolist()
+    for name in found.study.instances:
+        rows = {
+            f"DP-UCB, {preset}": ([found.dp_ucb(name, ARMS, epsilon, preset) for epsilon in epsilons], colour)
+            for preset, colour in PRESET_COLOURS.items()
+        }
+        rows["DP-SE"] = [found.dp_se(name, ARMS, epsilon) for epsilon in epsilons], Colour.BLUE
+        flat = []
         for policy in ("se", "ucb"):  # they know no epsilon
-            flat = [found.plain(policy, name, ARMS).mean] * len(wanted.epsilons)
-            lines.append(Line(f"{policy.upper()} (not private)", wanted.epsilons, flat, COLOURS[policy], "--"))
-        bound = regret_lower_bound(means, wanted.horizon, wanted.epsilons)
-        lines.append(Line("lower bound", wanted.epsilons, bound, Colour.BLACK, "-", width=0.9))
-        ticks = [(epsilon, f"{epsilon:g}") for epsilon in wanted.epsilons]
-        panels.append(Panel(name, lines, x_label="ε", y_label=FINAL, x_log=True, y_log=True, ticks=ticks))
-    return Picture(
-        "against-epsilon",
-        f"Final regret against ε, K = {ARMS}",
-        panels,
-        simulations=shown,
-    )
+            means = [found.plain(policy, name, ARMS).mean] * len(epsilons)
+            flat.append(Line(f"{policy.upper()} (not private)", epsilons, means, COLOURS[policy], "--"))
+        panels.append(_final_panel(name, "ε", epsilons, rows, flat))
+        shown += [one for row, _ in rows.values() for one in row]
+    return Picture("against-epsilon", f"Final regret against ε, K = {ARMS}", panels, simulations=shown)
 
 
-def _against_arms(found: Findings) -> Picture:
+def _against_arms(found: EvaluationFindings) -> Picture:
     """Final regret against the number of arms."""
-    wanted = found.evaluation
+    wanted = found.study
     epsilon = 0.25 if 0.25 in wanted.epsilons else wanted.epsilons[0]
     panels, shown = [], []
     for name in wanted.instances:
@@ -157,46 +131,51 @@ def _against_arms(found: Findings) -> Picture:
             "SE (not private)": ([found.plain("se", name, arms) for arms in wanted.arms], Colour.GREEN),
             "UCB (not private)": ([found.plain("ucb", name, arms) for arms in wanted.arms], Colour.AMBER),
         }
-        lines = [
-            _finals(text, wanted.arms, row, colour, marker)
-            for (text, (row, colour)), marker in zip(rows.items(), MARKERS, strict=False)
-        ]
-        for row, _ in rows.values():
-            shown += row
-        bound = [
-            regret_lower_bound(one.setting.instance.means.tolist(), wanted.horizon, epsilon) for one in rows["DP-SE"][0]
-        ]
-        lines.append(Line("lower bound", wanted.arms, bound, Colour.BLACK, "-", width=0.9))
-        ticks = [(arms, str(arms)) for arms in wanted.arms]
-        axes: dict[str, Any] = {"x_label": "number of arms K", "y_label": FINAL, "x_log": True, "y_log": True}
-        panels.append(Panel(name, lines, ticks=ticks, **axes))
-    return Picture(
-        "against-arms",
-        f"Final regret against the number of arms, ε = {epsilon:g}",
-        panels,
-        simulations=shown,
-    )
+        panels.append(_final_panel(name, "number of arms K", wanted.arms, rows))
+        shown += [one for row, _ in rows.values() for one in row]
+    title = f"Final regret against the number of arms, ε = {epsilon:g}"
+    return Picture("against-arms", title, panels, simulations=shown)
 
 
-def _finals(text: str, x: Sequence[float], row: Sequence[Simulation], colour: str, marker: str) -> Line:
-    """Mean final regrets, with their 5 % to 95 % band."""
-    low, mean, high = ([one.bands[key][-1] for one in row] for key in ("q05", "mean", "q95"))
-    return Line(text, x, mean, colour, "-", marker, low, high)
+def _final_panel(name: str, x_label: str, x: Sequence[float], rows: Rows, flat: Sequence[Line] = ()) -> Panel:
+    """Final regrets of rows of simulations, each with a colour, other lines, and the lower bound."""
+    marked = zip(rows.items(), MARKERS, strict=False)
+    lines = [measured(label, x, row, colour, marker) for (label, (row, colour)), marker in marked]
+    private: list[Any] = [one.setting for one in rows["DP-SE"][0]]
+    bound = [regret_lower_bound(one.instance.means.tolist(), one.horizon, one.epsilon) for one in private]
+    lines += [*flat, Line("lower bound", x, bound, Colour.BLACK, "-", width=0.9)]
+    ticks = [(value, f"{value:g}") for value in x]
+    return Panel(name, lines, x_label=x_label, y_label=FINAL, x_log=True, y_log=True, ticks=ticks)
 
 
-def _sweep_picture(found: Findings, arms: int, epsilons: Sequence[float]) -> Picture:
+def measured(label: str, x: Sequence[float], row: Sequence[Simulation], colour: str, marker: str) -> Line:
+    """Return the mean outcomes of simulations, with their 5 % to 95 % band.
+
+    Args:
+        label: Its entry in the legend.
+        x: The place of each simulation.
+        row: The simulations.
+        colour: A colour of matplotlib.
+        marker: A marker of matplotlib.
+    """
+    figures = [one.statistics() for one in row]
+    low, mean, high = ([figure[key] for figure in figures] for key in ("q05", "mean", "q95"))
+    return Line(label, x, mean, colour, "-", marker, low, high)
+
+
+def _sweep_picture(found: EvaluationFindings, arms: int) -> Picture:
     """DP-UCB's regret over DP-SE's, and the runs that it loses on a wrong arm, against its constant."""
-    wanted = found.evaluation
+    wanted = found.study
+    epsilons = [epsilon for size, epsilon in wanted.sweeps() if size == arms]
     panels, shown = [], []
     for name in wanted.instances:
-        ratios: list[Line] = []
-        stuck: list[Line] = []
+        ratios, stuck = [], []
         for epsilon, colour, marker in zip(epsilons, PALETTE, MARKERS, strict=False):
             row = [*found.swept(name, arms, epsilon), found.dp_ucb(name, arms, epsilon)]
             x = [*wanted.constants, wanted.default_constant(arms, epsilon)]
             mine = found.dp_se(name, arms, epsilon)
             ratios.append(Line(f"ε = {epsilon:g}", x, [one.mean / mine.mean for one in row], colour, "-", marker))
-            stuck.append(Line(f"ε = {epsilon:g}", x, [one.failed.sum() for one in row], colour, "-", marker))
+            stuck.append(replace(ratios[-1], y=[one.failed.sum() for one in row]))
             shown += row
         ends = [min(wanted.constants), max(x)]
         ratios += [
@@ -212,14 +191,4 @@ def _sweep_picture(found: Findings, arms: int, epsilons: Sequence[float]) -> Pic
         panels.append(Panel(name, ratios, y_label="regret over DP-SE's", y_log=True, **axes))
         limits: dict[str, Any] = {"y_from": -0.03 * wanted.runs, "y_to": wanted.runs}
         panels.append(Panel(name, stuck, y_label=f"stuck runs of {wanted.runs}", **axes, **limits))
-    return Picture(
-        f"sweep-{arms}-arms",
-        f"DP-UCB's constant, K = {arms}",
-        panels,
-        simulations=shown,
-    )
-
-
-def _unique(drawn: Sequence[tuple[Panel, Sequence[Simulation]]]) -> list[Simulation]:
-    """Each simulation of some panels once, in order of first appearance."""
-    return list({id(one): one for _, shown in drawn for one in shown}.values())
+    return Picture(f"sweep-{arms}-arms", f"DP-UCB's constant, K = {arms}", panels, simulations=shown)

@@ -13,8 +13,7 @@ COLOURS = {RECOMMENDED: Colour.BLUE, BASELINE: Colour.ORANGE}
 
 def league_picture(found: LeagueFindings) -> Picture:
     """Return the distance of every policy from the lower bound, as a picture."""
-    panels = []
-    policies = dict(enumerate(found.study.policies))
+    panels, policies = [], dict(enumerate(found.study.policies))
     for kind, title in TITLES.items():
         clouds = [
             Cloud("", place, values, COLOURS.get(policy, Colour.GREY), "o", _times(values))
@@ -26,11 +25,7 @@ def league_picture(found: LeagueFindings) -> Picture:
         common: dict[str, Any] = {"x_label": "", "y_label": "regret over the bound", "y_log": True}
         panels.append(Panel(title, [limit], clouds, ticks=ticks, **common))
     return Picture(
-        "league",
-        "How far is every private policy from the lowest possible regret?",
-        panels,
-        columns=1,
-        stretch=2.5,
+        "league", "How far is every private policy from the lowest possible regret?", panels, columns=1, stretch=2.5
     )
 
 

@@ -6,34 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from discreet.lab.figures import MARKERS, Cloud, Colour, Line, Panel, Picture
-from discreet.lab.results import Simulation
-from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, Problem, StoppingFindings
+from discreet.audit.limits import upper_limit
+from discreet.lab.figures import Cloud, Colour, Line, Panel, Picture
+from discreet.reproduction.pictures.evaluation import measured
+from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, StoppingFindings
 from discreet.theory import private_stopping_lower_bound
 
-NAMES = {
-    "nas": "NAS (not private)",
-    "ebstop": "EBStop (not private)",
-    "dp-nas": "DP-NAS",
-    "dp-exp-nas": "DP exponential NAS",
-    "dp-nas-one-sided": "DP one-sided NAS",
-    "dp-nas-released": "DP-NAS by releases",
-    "dp-bernstein": "DP-Bernstein",
+LOOKS = {
+    "nas": ("NAS (not private)", "NAS", Colour.GREEN, "o"),
+    "ebstop": ("EBStop (not private)", "EBStop", Colour.AMBER, "s"),
+    "dp-nas": ("DP-NAS", "DP-NAS", Colour.ORANGE, "^"),
+    "dp-exp-nas": ("DP exponential NAS", "DP exp.", Colour.BLUE, "D"),
+    "dp-nas-one-sided": ("DP one-sided NAS", "one-sided", Colour.AMBER, "X"),
+    "dp-nas-released": ("DP-NAS by releases", "releases", Colour.SKY, "v"),
+    "dp-bernstein": ("DP-Bernstein", "Bernstein", Colour.PINK, "P"),
 }
-SHORT = {
-    "nas": "NAS",
-    "ebstop": "EBStop",
-    "dp-nas": "DP-NAS",
-    "dp-exp-nas": "DP exp.",
-    "dp-nas-one-sided": "one-sided",
-    "dp-nas-released": "releases",
-    "dp-bernstein": "Bernstein",
-}
-COLOURS = dict(
-    zip(RULES, (Colour.GREEN, Colour.AMBER, Colour.ORANGE, Colour.BLUE, Colour.SKY, Colour.PINK), strict=True)
-)
-MARKS = dict(zip(RULES, MARKERS, strict=False))
-COLOURS["dp-nas-one-sided"], MARKS["dp-nas-one-sided"] = Colour.AMBER, "X"
+"""The name of each rule, a short one, its colour and its marker."""
+NAMES, SHORT = ({rule: looks[index] for rule, looks in LOOKS.items()} for index in (0, 1))
 KINDS = {"signs": "samples of −1 and 1", "clicks": "clicks (0 and 1)"}
 AXES = {"mean": "mean μ", "alpha": "accuracy α", "epsilon": "privacy ε", "beta": "failure probability β"}
 SAMPLES = "samples"
@@ -53,15 +42,14 @@ def _distance(found: StoppingFindings) -> Picture:
     for kind in ENDS:
         rows = {rule: found.distances(rule, kind) for rule in RULES}
         clouds = [
-            Cloud("", place, values, COLOURS[rule], MARKS[rule], _times(values))
+            Cloud("", place, values, *LOOKS[rule][2:], _times(values))
             for place, (rule, values) in enumerate(rows.items())
         ]
         proved, end = found.guaranteed(kind), len(RULES)
         clouds.append(Cloud("", end, proved, Colour.GREY, "P", _times(proved)))
         ticks = [*((place, SHORT[rule]) for place, rule in enumerate(RULES)), (end, "proved")]
-        limit = Line(
-            "no rule can do better (private rules: no private one)", [-0.4, end + 1], [1, 1], Colour.BLACK, "--"
-        )
+        best = "no rule can do better (private rules: no private one)"
+        limit = Line(best, [-0.4, end + 1], [1, 1], Colour.BLACK, "--")
         axes: dict[str, Any] = {"y_label": "times the least possible", "y_log": True, "y_from": 0.5, "y_to": top}
         shown += [found.of(rule, found.study.base.with_(kind=kind)) for rule in RULES]
         x_label = "not private  |  private  |  Theorem 3.3"
@@ -89,34 +77,19 @@ def _sweeps(found: StoppingFindings, kind: str) -> Picture:
         lines = []
         for rule in RULES:
             row = [found.of(rule, one) for one in problems]
-            lines.append(_measured(NAMES[rule], values, row, COLOURS[rule], MARKS[rule]))
+            lines.append(measured(NAMES[rule], values, row, *LOOKS[rule][2:]))
             shown += row
+        proved, private = [one.upper_bound() for one in problems], [one.lower_bound() for one in problems]
+        least = [one.lower_bound(False) for one in problems]
         lines += [
-            Line("Theorem 3.3's bound", values, [one.upper_bound() for one in problems], Colour.GREY, "--", width=0.9),
-            Line("lower bound, private", values, [one.lower_bound() for one in problems], Colour.BLACK, "-", width=1.1),
-            Line(
-                "lower bound, any rule",
-                values,
-                [one.lower_bound(False) for one in problems],
-                Colour.BLACK,
-                ":",
-                width=1.1,
-            ),
+            Line("Theorem 3.3's bound", values, proved, Colour.GREY, "--", width=0.9),
+            Line("lower bound, private", values, private, Colour.BLACK, "-", width=1.1),
+            Line("lower bound, any rule", values, least, Colour.BLACK, ":", width=1.1),
         ]
         panels.append(Panel("", lines, x_label=AXES[name], y_label=SAMPLES, x_log=True, y_log=True))
     return Picture(
-        f"stopping-sweep-{kind}",
-        f"Samples taken: {KINDS[kind]}",
-        panels,
-        simulations=list(dict.fromkeys(shown)),
+        f"stopping-sweep-{kind}", f"Samples taken: {KINDS[kind]}", panels, simulations=list(dict.fromkeys(shown))
     )
-
-
-def _measured(label: str, x: Sequence[float], row: Sequence[Simulation], colour: str, marker: str) -> Line:
-    """Mean samples with their 5 % to 95 % band."""
-    figures = [one.statistics() for one in row]
-    low, mean, high = ([figure[key] for figure in figures] for key in ("q05", "mean", "q95"))
-    return Line(label, x, mean, colour, "-", marker, low, high)
 
 
 def _distributions(found: StoppingFindings) -> Picture:
@@ -125,17 +98,8 @@ def _distributions(found: StoppingFindings) -> Picture:
     alpha = min(grid.alphas)
     for epsilon in grid.epsilons:
         rows = [row for row in found.distribution_rows if (row["epsilon"], row["alpha"]) == (epsilon, alpha)]
-        lines = [
-            Line(
-                NAMES[rule],
-                range(len(rows)),
-                [row["medians"].get(rule, math.nan) for row in rows],
-                COLOURS[rule],
-                "",
-                MARKS[rule],
-            )
-            for rule in grid.rules
-        ]
+        medians = {rule: [row["medians"].get(rule, math.nan) for row in rows] for rule in grid.rules}
+        lines = [_points(rule, range(len(rows)), values) for rule, values in medians.items()]
         ticks = [(place, row["distribution"].replace(" ", "\n", 1)) for place, row in enumerate(rows)]
         title = f"ε = {epsilon:g}, α = {alpha:g}"
         panels.append(Panel(title, lines, ticks=ticks, x_label="", y_label=SAMPLES, y_log=True))
@@ -154,34 +118,30 @@ def _price(found: StoppingFindings) -> Picture:
     panels, shown = [], []
     for kind in ENDS:
         problems = found.study.swept(kind, "epsilon")
-        lines = [
-            Line(
-                f"{NAMES[rule]}, measured", inverse, _positive(found.prices(rule, kind)), COLOURS[rule], "", MARKS[rule]
-            )
-            for rule in PRIVATE
-        ]
+        lines = [_points(rule, inverse, _positive(found.prices(rule, kind)), ", measured") for rule in PRIVATE]
         least = [one.lower_bound() - one.lower_bound(False) for one in problems]
-        proved = [_paper_bound(one) for one in problems]
+        proved = [float(private_stopping_lower_bound(*one.given, **one.range)) for one in problems]
         lines += [
             Line("DP-NAS, predicted", inverse, found.predicted_prices(kind), Colour.ORANGE, "-", width=1.0),
             Line("difference of the lower bounds", inverse, _positive(least), Colour.BLACK, "-", width=1.1),
             Line("Theorem 3.4's bound (on all samples)", inverse, proved, Colour.GREY, "--", width=1.1),
         ]
         shown += [found.of(rule, one) for rule in PRIVATE for one in problems]
-        panels.append(
-            Panel(KINDS[kind], lines, x_label="1/ε", y_label="samples more", x_log=True, y_log=True, y_from=1.0)
-        )
-    return Picture(
-        "stopping-price",
-        "The price of privacy: samples more than without it",
-        panels,
-        simulations=shown,
-    )
+        axes: dict[str, Any] = {
+            "x_label": "1/ε",
+            "y_label": "samples more",
+            "x_log": True,
+            "y_log": True,
+            "y_from": 1.0,
+        }
+        panels.append(Panel(KINDS[kind], lines, **axes))
+    return Picture("stopping-price", "The price of privacy: samples more than without it", panels, simulations=shown)
 
 
-def _paper_bound(problem: Problem) -> float:
-    """Theorem 3.4's bound on what privacy adds."""
-    return float(private_stopping_lower_bound(*problem.given, **problem.range))
+def _points(rule: str, x: Sequence[float], y: Sequence[float], what: str = "") -> Line:
+    """A rule's points, without a line between them."""
+    name, _, colour, marker = LOOKS[rule]
+    return Line(f"{name}{what}", x, y, colour, "", marker)
 
 
 def _positive(values: Sequence[float]) -> list[float]:
@@ -198,31 +158,11 @@ def _failures(found: StoppingFindings) -> Picture:
         for rule in RULES:
             row = [found.risked(rule, one) for one in problems]
             rates = _positive([one.failure_rate for one in row])
-            limits = [upper_limit(int(one.failed.sum()), len(one.samples)) for one in row]
-            lines.append(Line(NAMES[rule], betas, rates, COLOURS[rule], "", MARKS[rule]))
+            limits = [upper_limit(int(one.failed.sum()), len(one.samples), 1 - CONFIDENCE) for one in row]
+            lines.append(_points(rule, betas, rates))
             limit = f"{100 * CONFIDENCE:g} % upper limits" if rule == RULES[-1] else ""
-            lines.append(Line(limit, betas, limits, COLOURS[rule], ":"))
+            lines.append(Line(limit, betas, limits, LOOKS[rule][2], ":"))
             shown += row
         common: dict[str, Any] = {"x_log": True, "y_log": True}
         panels.append(Panel(title, lines, x_label=AXES["beta"], y_label="share of runs that failed", **common))
-    return Picture(
-        "stopping-failures",
-        "How often is the promise broken?",
-        panels,
-        simulations=shown,
-    )
-
-
-def upper_limit(failed: int, runs: int) -> float:
-    """Return an upper confidence limit on a failure rate, by Clopper and Pearson.
-
-    Args:
-        failed: Runs that failed.
-        runs: All runs.
-
-    >>> round(upper_limit(0, 1000), 6)
-    0.002991
-    """
-    from scipy.special import betaincinv  # noqa: PLC0415
-
-    return 1.0 if failed == runs else float(betaincinv(failed + 1, runs - failed, CONFIDENCE))
+    return Picture("stopping-failures", "How often is the promise broken?", panels, simulations=shown)

@@ -1,26 +1,22 @@
 """The dashboard: pages for people, on the same control as the API.
 
-    sessions, requests, authentication       sessions, requests, and who may open a page
-    rendering, formatting                    templates to answers, numbers to text
+    sessions, authentication                 sessions, and who may open a page
+    pages, formatting                        requests, templates to answers, numbers to text
     login, experiments, ledger, planner, keys    the pages
     experiment_form, fields                  reading forms
-    summaries, chart                         sentences and pictures of what was released and planned
+    summaries                                sentences and pictures of what was released and planned
 
 Pages show what was released, what was planned, who was assigned, and what follows from these: nothing else. They work
 without scripts; htmx refreshes parts of them and uPlot draws, both from files of our own.
 """
 
-from collections.abc import Awaitable, Callable
-
 from starlette.datastructures import Headers
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import Scope
 
 from discreet.service.dashboard import experiments, keys, ledger, login, planner
-from discreet.service.dashboard.authentication import Audience, Guard, Page
-from discreet.service.dashboard.rendering import STATIC, Static
+from discreet.service.dashboard.authentication import Audience, Page, guarded
+from discreet.service.dashboard.pages import STATIC, Static
 from discreet.service.experiments.control import Control
 
 PAGES: list[tuple[str, str, Page, Audience]] = [
@@ -55,10 +51,10 @@ def routes(control: Control, secure: bool) -> list[BaseRoute]:
         secure: True to have cookies sent over TLS only.
     """
     pages: list[BaseRoute] = [
-        Route(path, _endpoint(Guard(control, secure, show, audience)), methods=[method])
+        Route(path, guarded(control, secure, show, audience), methods=[method])
         for method, path, show, audience in PAGES
     ]
-    not_found = NotFound("/{path:path}", _endpoint(Guard(control, secure, login.show_not_found, "anybody")))
+    not_found = NotFound("/{path:path}", guarded(control, secure, login.show_not_found, "anybody"))
     return [*pages, Mount("/static", Static(directory=STATIC)), not_found]
 
 
@@ -71,10 +67,3 @@ class NotFound(Route):
         if "text/html" not in wanted or scope["path"].startswith("/v1/"):
             return Match.NONE, {}
         return super().matches(scope)
-
-
-def _endpoint(guard: Guard) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:  # a route takes an object for an application of its own
-        return await guard(request)
-
-    return endpoint

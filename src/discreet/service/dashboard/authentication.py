@@ -1,7 +1,6 @@
 """Checks between a request and a page: the session, the key's scopes, and the form's token."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlsplit
 
@@ -10,10 +9,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.service.dashboard import sessions
-from discreet.service.dashboard.rendering import HEADERS, page
-from discreet.service.dashboard.requests import Form, Visit, may_read
+from discreet.service.dashboard.pages import NOT_CACHED, Form, Visit, may_read, page
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
-from discreet.service.http.errors import ServiceProblem
 
 MOST_BYTES = 1_000_000
 MOST_FIELDS = 1000
@@ -24,51 +22,46 @@ Audience = Literal["anybody", "readers", "overseers", "admins", "trustees"]
 experiments, so their key must not be for one alone."""
 
 
-@dataclass(frozen=True)
-class Guard:
-    """A page as an endpoint that runs it in a worker thread, for those who may see it.
+def guarded(control: Control, secure: bool, show: Page, audience: Audience) -> Callable[[Request], Awaitable[Response]]:
+    """Return a page as an endpoint that runs it in a worker thread, for those who may see it.
 
     Args:
         control: The control plane.
         secure: True if cookies are sent over TLS only.
         show: The page.
-        audience: Those who may open it.
+        audience: Those who may open it; others get a page that says why not.
     """
 
-    control: Control
-    secure: bool
-    show: Page
-    audience: Audience
-
-    async def __call__(self, request: Request) -> Response:
-        """Return the page, or a page that says why not."""
-        form, problem = None, None
-        try:
-            form = await _form(request)
-        except ServiceProblem as early:
-            problem = early
-        return await run_in_threadpool(self._serve, request, form, problem)
-
-    def _serve(self, request: Request, form: Form | None, problem: ServiceProblem | None) -> Response:
-        visit = _visit(self.control, self.secure, request, form)
+    def _serve(request: Request, form: Form, problem: ServiceProblem | None) -> Response:
+        visit = _visit(control, secure, request, form)
         try:
             if problem is not None:
                 raise problem
-            return self._answer(visit, form is not None)
+            return _answer(visit, show, audience)
         except ServiceProblem as refused:
             return refusal(visit, refused)
 
-    def _answer(self, visit: Visit, posted: bool) -> Response:
-        if posted:
-            _check_origin(visit)
-        if self.audience == "anybody":
-            return self.show(visit)
-        if visit.key is None:
-            return moved(f"/login?next={quote(_wanted(visit))}", visit)
-        if posted:
-            check_token(visit, sessions.cookie_name(self.secure))
-        _check_audience(visit, self.audience)
-        return self.show(visit)
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await run_in_threadpool(_serve, request, await _form(request), None)
+        except ServiceProblem as problem:
+            return await run_in_threadpool(_serve, request, Form(), problem)
+
+    return endpoint
+
+
+def _answer(visit: Visit, show: Page, audience: Audience) -> Response:
+    posted = visit.request.method == "POST"
+    if posted:
+        _check_origin(visit)
+    if audience == "anybody":
+        return show(visit)
+    if visit.key is None:
+        return moved(f"/login?next={quote(_wanted(visit))}", visit)
+    if posted:
+        check_token(visit, sessions.cookie_name(visit.secure))
+    _check_audience(visit, audience)
+    return show(visit)
 
 
 def moved(path: str, visit: Visit | None = None) -> Response:
@@ -79,8 +72,8 @@ def moved(path: str, visit: Visit | None = None) -> Response:
         visit: The request, where htmx may have made it.
     """
     if visit is not None and visit.is_refresh:
-        return Response(status_code=401, headers=HEADERS | {"HX-Redirect": path, "Cache-Control": "no-store"})
-    return RedirectResponse(path, 303, headers=HEADERS | {"Cache-Control": "no-store"})
+        return Response(status_code=401, headers=NOT_CACHED | {"HX-Redirect": path})
+    return RedirectResponse(path, 303, headers=NOT_CACHED)
 
 
 def local(path: str) -> str:
@@ -104,14 +97,14 @@ def refusal(visit: Visit, problem: ServiceProblem) -> Response:
     return page(visit, "problem.html", problem.status, problem=problem)
 
 
-def _visit(control: Control, secure: bool, request: Request, form: Form | None) -> Visit:
+def _visit(control: Control, secure: bool, request: Request, form: Form) -> Visit:
     now, secret = control.now(), control.session_secret
     cookie = request.cookies.get(sessions.cookie_name(secure))
     session = sessions.unseal(secret, cookie, now)
     key = control.key(session.key) if session is not None else None
     if key is None or not may_read(key):
-        return Visit(control, request, now, secure, form=form or Form())
-    return Visit(control, request, now, secure, key, sessions.form_token(secret, cookie or ""), form or Form())
+        return Visit(control, request, now, secure, form)
+    return Visit(control, request, now, secure, form, key, sessions.form_token(secret, cookie or ""))
 
 
 def _wanted(visit: Visit) -> str:
@@ -158,10 +151,10 @@ def check_token(visit: Visit, cookie: str) -> None:
         )
 
 
-async def _form(request: Request) -> Form | None:
-    """Return the form that was posted, read up to a limit; None if this is no form."""
+async def _form(request: Request) -> Form:
+    """Return the form that was posted, read up to a limit; an empty one if this is no form."""
     if request.method != "POST":
-        return None
+        return Form()
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -6,22 +6,10 @@ from typing import Any, cast
 
 import msgspec
 
+from discreet.service import messages as m
 from discreet.service.dashboard.fields import Fields
 from discreet.service.experiments.budget import DEFAULT_POPULATION
 from discreet.service.experiments.descriptions import PERSON_POLICY
-from discreet.service.http.messages import (
-    MOST_ARMS,
-    MOST_DESCRIPTION,
-    MOST_NAME,
-    MOST_WINDOW,
-    AlgorithmView,
-    Contribution,
-    ExperimentView,
-    NewExperiment,
-    PopulationView,
-    PrivacyUnit,
-    Source,
-)
 
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
 PROMISES = ("alpha", "beta")  # options that say how good the answer is
@@ -35,7 +23,7 @@ MEANINGS = {
 }
 
 
-def first_values(algorithms: Sequence[AlgorithmView], populations: Sequence[PopulationView]) -> dict[str, str]:
+def first_values(algorithms: Sequence[m.AlgorithmView], populations: Sequence[m.PopulationView]) -> dict[str, str]:
     """Return the first values of the form.
 
     Args:
@@ -61,7 +49,7 @@ def first_values(algorithms: Sequence[AlgorithmView], populations: Sequence[Popu
     return values | option_values(find(algorithms, PERSON_POLICY))
 
 
-def values_of(view: ExperimentView) -> dict[str, str]:
+def values_of(view: m.ExperimentView) -> dict[str, str]:
     """Return a draft as the form shows it."""
     unit = next((name for name in reversed(SECONDS) if view.window and view.window % SECONDS[name] == 0), "seconds")
     values = {
@@ -83,7 +71,7 @@ def values_of(view: ExperimentView) -> dict[str, str]:
     return values | {f"option.{name}": _as_text(value) for name, value in view.options.items()}
 
 
-def find(algorithms: Sequence[AlgorithmView], name: str) -> AlgorithmView | None:
+def find(algorithms: Sequence[m.AlgorithmView], name: str) -> m.AlgorithmView | None:
     """Return an algorithm by its name; None if there is none.
 
     Args:
@@ -93,14 +81,14 @@ def find(algorithms: Sequence[AlgorithmView], name: str) -> AlgorithmView | None
     return next((algorithm for algorithm in algorithms if algorithm.name == name), None)
 
 
-def option_names(algorithm: AlgorithmView) -> tuple[list[str], list[str]]:
+def option_names(algorithm: m.AlgorithmView) -> tuple[list[str], list[str]]:
     """Return the options that everybody should look at, and those that may be left as they are."""
     names = list(dict.fromkeys((*algorithm.required, *algorithm.options)))
     first = [name for name in names if name in algorithm.required or name in PROMISES]
     return first, [name for name in names if name not in first]
 
 
-def option_values(algorithm: AlgorithmView | None) -> dict[str, str]:
+def option_values(algorithm: m.AlgorithmView | None) -> dict[str, str]:
     """Return the first values of an algorithm's options."""
     if algorithm is None:
         return {}
@@ -109,7 +97,7 @@ def option_values(algorithm: AlgorithmView | None) -> dict[str, str]:
     return {f"option.{name}": _as_text(algorithm.options.get(name)) or usual.get(name, "") for name in (*first, *other)}
 
 
-def read(fields: Fields, algorithms: Sequence[AlgorithmView]) -> NewExperiment | None:
+def read(fields: Fields, algorithms: Sequence[m.AlgorithmView]) -> m.NewExperiment | None:
     """Return the form as an experiment; None if `fields.errors` says why not.
 
     Args:
@@ -124,7 +112,7 @@ def read(fields: Fields, algorithms: Sequence[AlgorithmView]) -> NewExperiment |
     if fields.errors:
         return None
     try:
-        return msgspec.convert(msgspec.to_builtins(new), NewExperiment)
+        return msgspec.convert(msgspec.to_builtins(new), m.NewExperiment)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at ")
         name = place.strip("`$").removeprefix(".").partition("[")[0]
@@ -132,14 +120,14 @@ def read(fields: Fields, algorithms: Sequence[AlgorithmView]) -> NewExperiment |
         return None
 
 
-def _read(fields: Fields, algorithm: AlgorithmView) -> NewExperiment:
+def _read(fields: Fields, algorithm: m.AlgorithmView) -> m.NewExperiment:
     low, high = fields.number("low"), fields.number("high")
     if high <= low:
         fields.refuse("high", "It must be above the lowest reward.")
     default = fields.optional_number("default_reward")
     if default is not None and not low <= default <= high and math.isfinite(low + high + default):
         fields.refuse("default_reward", "It must lie between the lowest and the highest reward.")
-    return NewExperiment(
+    return m.NewExperiment(
         name=fields.slug("name"),
         epsilon=fields.decimal("epsilon"),
         arms=_arms(fields) if algorithm.kind == "policy" else [],
@@ -150,10 +138,10 @@ def _read(fields: Fields, algorithm: AlgorithmView) -> NewExperiment:
         high=high,
         default_reward=default,
         window=_window(fields),
-        privacy_unit=_privacy_unit(fields, algorithm),
-        contribution=cast("Contribution | None", _one_of(fields, "contribution", "each-epoch", "once", "") or None),
+        privacy_unit=cast(m.PrivacyUnit, _one_of(fields, "privacy_unit", "person", "event")),
+        contribution=cast("m.Contribution | None", _one_of(fields, "contribution", "each-epoch", "once", "") or None),
         population=fields.slug("population"),
-        source=cast(Source, _one_of(fields, "source", "assignments", "totals")),
+        source=cast(m.Source, _one_of(fields, "source", "assignments", "totals")),
         description=_description(fields),
     )
 
@@ -162,13 +150,13 @@ def _arms(fields: Fields) -> list[str]:
     arms = [line.strip() for line in fields.text("arms").splitlines() if line.strip()]
     if len(arms) < 2:
         fields.refuse("arms", "Give two arms or more, one in a line.")
-    if len(arms) > MOST_ARMS:
-        fields.refuse("arms", f"Give {MOST_ARMS} arms at most: these are {len(arms)}.")
+    if len(arms) > m.MOST_ARMS:
+        fields.refuse("arms", f"Give {m.MOST_ARMS} arms at most: these are {len(arms)}.")
     twice = next((arm for arm in arms if arms.count(arm) > 1), None)
     if twice is not None:
         fields.refuse("arms", f"Each arm once: {twice} is there {arms.count(twice)} times.")
-    if any(len(arm) > MOST_NAME for arm in arms):
-        fields.refuse("arms", f"An arm's name has {MOST_NAME} letters at most.")
+    if any(len(arm) > m.MOST_NAME for arm in arms):
+        fields.refuse("arms", f"An arm's name has {m.MOST_NAME} letters at most.")
     return arms
 
 
@@ -177,23 +165,15 @@ def _window(fields: Fields) -> float:
     seconds = fields.number("window", least=0) * unit
     if seconds == 0 and fields.text("source") == "assignments":
         fields.refuse("window", "It must be above 0, or no reward would be in time.")
-    if seconds > MOST_WINDOW:
-        fields.refuse("window", f"It must be {MOST_WINDOW // 86400} days or less.")
+    if seconds > m.MOST_WINDOW:
+        fields.refuse("window", f"It must be {m.MOST_WINDOW // 86400} days or less.")
     return seconds
-
-
-def _privacy_unit(fields: Fields, algorithm: AlgorithmView) -> PrivacyUnit:
-    unit = cast(PrivacyUnit, _one_of(fields, "privacy_unit", "person", "event"))
-    if algorithm.units and unit not in algorithm.units:
-        can = "single events" if unit == "person" else "people"
-        fields.refuse("privacy_unit", f"{algorithm.name} can only protect {can}.")
-    return unit
 
 
 def _description(fields: Fields) -> str:
     text = fields.text("description").replace("\r\n", "\n")
-    if len(text) > MOST_DESCRIPTION:
-        fields.refuse("description", f"Use {MOST_DESCRIPTION:,} letters at most: these are {len(text):,}.")
+    if len(text) > m.MOST_DESCRIPTION:
+        fields.refuse("description", f"Use {m.MOST_DESCRIPTION:,} letters at most: these are {len(text):,}.")
     return text
 
 
@@ -204,7 +184,7 @@ def _one_of(fields: Fields, name: str, *choices: str) -> str:
     return text
 
 
-def _options(fields: Fields, algorithm: AlgorithmView) -> dict[str, Any]:
+def _options(fields: Fields, algorithm: m.AlgorithmView) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name in (name for part in option_names(algorithm) for name in part):
         text = fields.text(f"option.{name}")
@@ -233,7 +213,7 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def shown_options(fields: Fields, algorithm: AlgorithmView | None) -> Mapping[str, Any]:
+def shown_options(fields: Fields, algorithm: m.AlgorithmView | None) -> Mapping[str, Any]:
     """Return the variables of the template for options.
 
     Args:

@@ -8,14 +8,12 @@ from starlette.responses import Response
 
 from discreet.service.dashboard import experiment_form as form
 from discreet.service.dashboard.authentication import moved
-from discreet.service.dashboard.chart import MOST, chart, hue, recent
 from discreet.service.dashboard.fields import Fields
-from discreet.service.dashboard.rendering import HEADERS, answer, fingerprint, page, text
-from discreet.service.dashboard.requests import Visit
-from discreet.service.dashboard.summaries import eliminations, headline, per_second, progress
+from discreet.service.dashboard.pages import NOT_CACHED, Visit, answer, fingerprint, page, text
+from discreet.service.dashboard.summaries import MOST, chart, eliminations, headline, hue, per_second, progress, recent
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import ExperimentView
+from discreet.service.messages import ExperimentView
 
 ORDER = ("running", "paused", "draft", "stopped", "archived")
 UNSEEN = "not-seen-yet"
@@ -83,14 +81,8 @@ def delete(visit: Visit) -> Response:
 
 
 def _whole_page(visit: Visit, view: ExperimentView, problem: ServiceProblem | None = None) -> Response:
-    return page(
-        visit,
-        "experiment.html",
-        problem.status if problem is not None else 200,
-        view=view,
-        live=_live(visit, view),
-        problem=problem,
-    )
+    status = 200 if problem is None else problem.status
+    return page(visit, "experiment.html", status, view=view, live=_live(visit, view), problem=problem)
 
 
 def _live(visit: Visit, view: ExperimentView) -> str:
@@ -170,22 +162,16 @@ def _save(
 ) -> Response:
     fields = Fields(visit.form.values())
     new = form.read(fields, visit.control.algorithms())
-    if new is None:
-        return _form(visit, fields, view, 422)
-    try:
-        saved = save(new)
-    except ServiceProblem as problem:
-        fields.take(problem)
-        return _form(visit, fields, view, problem.status)
-    return moved(f"{_address(saved.id)}?done={done}")
+    saved = fields.submit(lambda: save(new))
+    return _form(visit, fields, view) if saved is None else moved(f"{_address(saved.id)}?done={done}")
 
 
-def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None, status: int = 200) -> Response:
+def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None) -> Response:
     algorithms = visit.control.algorithms()
     return page(
         visit,
         "experiment-form.html",
-        status,
+        fields.status,
         fields=fields,
         view=view,
         algorithms=algorithms,
@@ -206,7 +192,7 @@ def _part(visit: Visit, template: str, **values: Any) -> str:
 
 def _refreshed(visit: Visit, html: str) -> Response:
     if f'seen={visit.query.get("seen", "-")}"' in html:
-        return Response(status_code=204, headers=HEADERS | {"Cache-Control": "no-store"})
+        return Response(status_code=204, headers=NOT_CACHED)
     return answer(html)
 
 

@@ -2,15 +2,20 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from discreet.service.dashboard.formatting import sentence
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import DECIMAL, SLUG
+from discreet.service.errors import ServiceProblem
+from discreet.service.messages import DECIMAL, SLUG
+
+T = TypeVar("T")
 
 
 class Fields:
     """The values of a form, read one by one. `errors` has a message for each field that is wrong.
+
+    `status` is the status of the page that shows it.
 
     Args:
         values: The texts that were typed, by field.
@@ -29,6 +34,7 @@ class Fields:
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = dict(values)
         self.errors: dict[str, str] = {}
+        self.status = 200
 
     def text(self, name: str) -> str:
         """Return the text that was typed."""
@@ -46,6 +52,7 @@ class Fields:
             message: The message.
         """
         self.errors.setdefault(name, message)
+        self.status = 422
 
     def needed(self, name: str, message: str) -> str:
         """Return a text that must not be empty.
@@ -81,10 +88,10 @@ class Fields:
         self,
         name: str,
         *,
-        above: float | None = None,
-        below: float | None = None,
-        least: float | None = None,
-        most: float | None = None,
+        above: float = -math.inf,
+        below: float = math.inf,
+        least: float = -math.inf,
+        most: float = math.inf,
         empty: float | None = None,
     ) -> float:
         """Return a number within bounds; NaN if it is refused.
@@ -110,7 +117,7 @@ class Fields:
             return math.nan
         return value
 
-    def optional_number(self, name: str, *, above: float | None = None) -> float | None:
+    def optional_number(self, name: str, *, above: float = -math.inf) -> float | None:
         """Return a number; None if nothing was typed.
 
         Args:
@@ -134,6 +141,16 @@ class Fields:
             self.refuse(name, "Give a whole number.")
         return int(value)
 
+    def submit(self, save: Callable[[], T]) -> T | None:
+        """Return the result of saving the form; None if a field is wrong, also as the service finds."""
+        if not self.errors:
+            try:
+                return save()
+            except ServiceProblem as problem:
+                self.take(problem)
+                self.status = problem.status
+        return None
+
     def take(self, problem: ServiceProblem) -> None:
         """Put the service's message next to the field that it names, or above all of them."""
         name = (problem.field or "").removeprefix("$.").removeprefix("options.")
@@ -144,17 +161,13 @@ class Fields:
         self.refuse(next(known, ""), sentence(problem.detail))
 
 
-def _complaint(
-    value: float, above: float | None, below: float | None, least: float | None, most: float | None
-) -> str | None:
+def _complaint(value: float, above: float, below: float, least: float, most: float) -> str | None:
     if not math.isfinite(value):
         return "Give a number."
-    if above is not None and value <= above:
+    if value <= above:
         return f"It must be above {above:g}."
-    if below is not None and value >= below:
+    if value >= below:
         return f"It must be below {below:g}."
-    if least is not None and value < least:
+    if value < least:
         return f"It must be {least:,g} or more."
-    if most is not None and value > most:
-        return f"It must be {most:,g} or less."
-    return None
+    return f"It must be {most:,g} or less." if value > most else None

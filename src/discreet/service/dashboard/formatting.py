@@ -1,10 +1,10 @@
-"""Numbers, spans of time and lists as people write them."""
+"""Numbers, moments and lists as people write them."""
 
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+from discreet._wording import duration
 
 
 def whole(number: float) -> str:
@@ -100,23 +100,6 @@ def apart(larger: float, smaller: float) -> tuple[str, str]:
     return texts
 
 
-def span(seconds: float) -> str:
-    """Return a length of time in a fitting unit.
-
-    >>> [span(s) for s in (0, 40, 90, 3600, 5400, 86_400, 90_000, 86_400 * 12, 86_400 * 900)]
-    ['0 seconds', '40 seconds', '90 seconds', '1 hour', '90 minutes', '1 day', '25 hours', '12 days', '2.5 years']
-    """
-    for unit, length in (("day", DAY), ("hour", HOUR)):
-        count = round(seconds / length)
-        if 0 < count < 48 and abs(seconds - count * length) < 1:
-            return plural(count, unit)
-    for unit, length, most in (("second", 1.0, 100), ("minute", MINUTE, 100), ("hour", HOUR, 48), ("day", DAY, 700)):
-        count = round(seconds / length)
-        if count < most:
-            return plural(count, unit)
-    return f"{figure(seconds / DAY / 365.25, 2)} years"
-
-
 def since(at: float, now: float) -> str:
     """Return a moment relative to now.
 
@@ -129,7 +112,8 @@ def since(at: float, now: float) -> str:
     """
     if abs(now - at) < 5:
         return "just now"
-    return f"{span(now - at)} ago" if at < now else f"in {span(at - now)}"
+    length = duration(round(abs(now - at)))
+    return f"{length} ago" if at < now else f"in {length}"
 
 
 def exact(at: float) -> str:
@@ -149,19 +133,6 @@ def machine(at: float) -> str:
     '2023-11-14T22:13:20Z'
     """
     return f"{_moment(at):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a count and its noun.
-
-    Args:
-        count: The count.
-        noun: The noun in the singular.
-
-    >>> plural(1, "epoch"), plural(1200, "epoch")
-    ('1 epoch', '1,200 epochs')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def sentence(text: str) -> str:

@@ -6,11 +6,9 @@ from starlette.responses import Response
 
 from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
-from discreet.service.dashboard.rendering import page
-from discreet.service.dashboard.requests import Visit
+from discreet.service.dashboard.pages import Visit, page
 from discreet.service.experiments.keys import is_valid
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import MOST_NAME, MadeKey, NewKey, Scope
+from discreet.service.messages import MOST_NAME, MadeKey, NewKey, Scope
 
 SCOPES = {
     "assign": "ask who gets which arm",
@@ -18,12 +16,13 @@ SCOPES = {
     "analyse": "look at what was released",
     "admin": "change experiments, budgets and keys",
 }
+FIRST = {"name": "", "experiment": "", "days": "90"}
 LASTING = {"30": "30 days", "90": "90 days", "365": "a year", "": "without an end"}
 
 
 def show(visit: Visit) -> Response:
     """Show every key, and a form for a new one."""
-    return _page(visit, Fields({"name": "", "experiment": "", "days": "90"}), [])
+    return _page(visit, Fields(FIRST), [])
 
 
 def make(visit: Visit) -> Response:
@@ -38,16 +37,10 @@ def make(visit: Visit) -> Response:
     days = fields.text("days")
     if days not in LASTING:
         fields.refuse("days", "Choose one of these.")
-    if fields.errors:
-        return _page(visit, fields, scopes, 422)
-    lasts = float(days) * 86400 if days else None
+    lasts = float(days) * 86400 if days in LASTING and days else None
     new = NewKey(name, cast("list[Scope]", scopes), fields.text("experiment") or None, lasts)
-    try:
-        made = visit.control.make_key(new)
-    except ServiceProblem as problem:
-        fields.take(problem)
-        return _page(visit, fields, scopes, problem.status)
-    return _page(visit, Fields({"name": "", "experiment": "", "days": "90"}), [], made=made)
+    made = fields.submit(lambda: visit.control.make_key(new))
+    return _page(visit, fields, scopes) if made is None else _page(visit, Fields(FIRST), [], made)
 
 
 def revoke(visit: Visit) -> Response:
@@ -56,13 +49,13 @@ def revoke(visit: Visit) -> Response:
     return moved("/keys?done=revoked")
 
 
-def _page(visit: Visit, fields: Fields, ticked: list[str], status: int = 200, made: MadeKey | None = None) -> Response:
+def _page(visit: Visit, fields: Fields, ticked: list[str], made: MadeKey | None = None) -> Response:
     keys = sorted(visit.control.keys(), key=lambda key: (not is_valid(key, visit.now), -key.created_at))
     experiments = visit.control.experiments()
     return page(
         visit,
         "keys.html",
-        status,
+        fields.status,
         keys=[(key, is_valid(key, visit.now)) for key in keys],
         made=made,
         fields=fields,

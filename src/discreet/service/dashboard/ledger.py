@@ -8,11 +8,9 @@ from starlette.responses import Response
 
 from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
-from discreet.service.dashboard.rendering import page
-from discreet.service.dashboard.requests import Visit
+from discreet.service.dashboard.pages import Visit, page
 from discreet.service.experiments.budget import SIGNS
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import Ledger, LedgerEntry, NewPopulation, PopulationView
+from discreet.service.messages import LedgerEntry, NewPopulation, PopulationView
 
 KINDS = {
     "budget": "budget set",
@@ -50,14 +48,8 @@ def create(visit: Visit) -> Response:
     """Make a population."""
     fields = Fields({"name": "", "budget": ""} | visit.form.values())
     new = NewPopulation(name=fields.slug("name"), budget=fields.decimal("budget"))
-    if fields.errors:
-        return _page(visit, fields, 422)
-    try:
-        made = visit.control.create_population(new)
-    except ServiceProblem as problem:
-        fields.take(problem)
-        return _page(visit, fields, problem.status)
-    return moved(f"/ledger?population={made.name}&done=population")
+    made = fields.submit(lambda: visit.control.create_population(new))
+    return _page(visit, fields) if made is None else moved(f"/ledger?population={made.name}&done=population")
 
 
 def holdings(population: PopulationView, entries: Sequence[LedgerEntry]) -> list[Holding]:
@@ -82,13 +74,14 @@ def holdings(population: PopulationView, entries: Sequence[LedgerEntry]) -> list
     return parts
 
 
-def _page(visit: Visit, fields: Fields, status: int = 200) -> Response:
+def _page(visit: Visit, fields: Fields) -> Response:
     populations = visit.control.populations()
-    chosen = _chosen(visit, populations)
+    wanted = visit.query.get("population") or (populations[0].name if populations else None)
+    chosen = visit.control.ledger(wanted) if wanted is not None else None
     return page(
         visit,
         "ledger.html",
-        status,
+        fields.status,
         populations=populations,
         ledger=chosen,
         holdings=holdings(chosen.population, chosen.entries) if chosen is not None else [],
@@ -98,8 +91,3 @@ def _page(visit: Visit, fields: Fields, status: int = 200) -> Response:
         first=FIRST,
         fields=fields,
     )
-
-
-def _chosen(visit: Visit, populations: Sequence[PopulationView]) -> Ledger | None:
-    wanted = visit.query.get("population") or (populations[0].name if populations else None)
-    return visit.control.ledger(wanted) if wanted is not None else None

@@ -8,9 +8,8 @@ from starlette.responses import Response
 from discreet.service.dashboard import sessions
 from discreet.service.dashboard.authentication import check_token, local, moved, refusal
 from discreet.service.dashboard.formatting import listed
-from discreet.service.dashboard.rendering import page
-from discreet.service.dashboard.requests import Visit, may_read
-from discreet.service.http.errors import ServiceProblem
+from discreet.service.dashboard.pages import Visit, may_read, page
+from discreet.service.errors import ServiceProblem
 
 UNKNOWN = "This key is unknown, has expired or was revoked. Check that all of it was copied."
 
@@ -45,9 +44,7 @@ def sign_in(visit: Visit) -> Response:
 def sign_out(visit: Visit) -> Response:
     """End the session in this browser."""
     response = moved("/login?done=goodbye")
-    response.delete_cookie(
-        sessions.cookie_name(visit.secure), path="/", secure=visit.secure, httponly=True, samesite="strict"
-    )
+    _set(response, visit, sessions.cookie_name(visit.secure), "", lasts=0)
     return response
 
 
@@ -67,7 +64,5 @@ def _form(visit: Visit, error: str = "", status: int = 200) -> Response:
     return response
 
 
-def _set(response: Response, visit: Visit, name: str, value: str) -> None:
-    response.set_cookie(
-        name, value, max_age=int(sessions.LASTS), path="/", secure=visit.secure, httponly=True, samesite="strict"
-    )
+def _set(response: Response, visit: Visit, name: str, value: str, lasts: float = sessions.LASTS) -> None:
+    response.set_cookie(name, value, int(lasts), path="/", secure=visit.secure, httponly=True, samesite="strict")

@@ -4,11 +4,9 @@ from starlette.responses import Response
 
 from discreet.service.dashboard.experiment_form import SECONDS
 from discreet.service.dashboard.fields import Fields
-from discreet.service.dashboard.rendering import page
-from discreet.service.dashboard.requests import Visit
+from discreet.service.dashboard.pages import Visit, page
 from discreet.service.experiments.descriptions import DEFAULTS
-from discreet.service.http.errors import ServiceProblem
-from discreet.service.http.messages import MOST_ARMS, ExperimentPlan, PlannerRequest, PrivacyUnit
+from discreet.service.messages import MOST_ARMS, ExperimentPlan, PlannerRequest, PrivacyUnit
 
 FIRST = {
     "arms": "4",
@@ -31,9 +29,7 @@ def show(visit: Visit) -> Response:
     # A plan is for a beta, so only policies that have one can be planned.
     known = [each for each in visit.control.algorithms() if each.kind == "policy" and "beta" in each.options]
     policies = [("", "The recommended one"), *((each.name, each.name) for each in known)]
-    return page(
-        visit, "planner.html", 422 if fields.errors else 200, fields=fields, plan=plan, policies=policies, units=SECONDS
-    )
+    return page(visit, "planner.html", fields.status, fields=fields, plan=plan, policies=policies, units=SECONDS)
 
 
 def _plan(visit: Visit, fields: Fields) -> ExperimentPlan | None:
@@ -43,12 +39,7 @@ def _plan(visit: Visit, fields: Fields) -> ExperimentPlan | None:
     gap = fields.number("gap", above=0)
     per_hour = fields.optional_number("per_hour", above=0)
     window = fields.number("window", least=0, empty=0) * SECONDS.get(fields.text("window_unit"), 1.0)
-    if fields.errors:
-        return None
-    try:
-        unit: PrivacyUnit = "event" if fields.text("privacy_unit") == "event" else "person"
-        policy = fields.text("policy") or None
-        return visit.control.plan(PlannerRequest(arms, epsilon, gap, beta, policy, per_hour, window, unit))
-    except ServiceProblem as problem:
-        fields.take(problem)
-        return None
+    unit: PrivacyUnit = "event" if fields.text("privacy_unit") == "event" else "person"
+    policy = fields.text("policy") or None
+    wanted = PlannerRequest(arms, epsilon, gap, beta, policy, per_hour, window, unit)
+    return fields.submit(lambda: visit.control.plan(wanted))

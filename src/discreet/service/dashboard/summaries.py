@@ -1,4 +1,6 @@
-"""Sentences about an experiment: what was found out, why an arm was dropped, and when its epoch will probably close.
+"""Sentences about an experiment, and its chart: what was found out, why an arm was dropped, when its epoch will close.
+
+The chart of noisy means is plain data; `board.js` paints it, and a table has the same numbers.
 
 Only public numbers go in: what was released, when the epoch opened, the numbers of slots that are dealt and planned,
 and the window. Rewards and their arrival have no part in it.
@@ -6,12 +8,17 @@ and the window. Rewards and their arrival have no part in it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from discreet.service.dashboard.formatting import apart, figure, listed, plural, span, whole
-from discreet.service.http.messages import EpochView, ExperimentView, ReleaseView
+from discreet._wording import duration, plural
+from discreet.service.dashboard.formatting import apart, figure, listed, whole
+from discreet.service.messages import EpochView, ExperimentView, ReleaseView
 
 MOST_NAMED = 6
 FEWEST = 10  # a rate from fewer assignments than this would jump about
+HUES = 8  # colours and marks that the style sheet has; after these they begin again
+MOST = 60  # epochs in the picture and in tables; the API has them all
+UNNAMED = "mean"
 
 
 @dataclass(frozen=True)
@@ -172,7 +179,7 @@ def _outlook(view: ExperimentView, epoch: EpochView, now: float) -> tuple[float 
         few = "nobody has been assigned yet" if epoch.dealt == 0 else f"only {epoch.dealt} were assigned so far"
         return None, f"When it will close cannot be said yet: {few}."
     return now + left / rate + view.window, (
-        f"{whole(left)} more to assign at {_rate(rate)}, as in this epoch so far, and then the {span(view.window)} "
+        f"{whole(left)} more to assign at {_rate(rate)}, as in this epoch so far, and then the {duration(view.window)} "
         "that the last reward may take."
     )
 
@@ -189,3 +196,48 @@ def _rate(per_second: float) -> str:
         if per_second * seconds >= 10:
             return f"{whole(per_second * seconds)} {unit}"
     return plural(max(1, round(per_second * 86400)), "assignment") + " a day"
+
+
+# ---------------------------------------------------------------------- the chart
+
+
+def recent(epochs: Sequence[EpochView]) -> list[EpochView]:
+    """Return the newest epochs, as many as a page can hold."""
+    return list(epochs[-MOST:])
+
+
+def chart(view: ExperimentView, epochs: Sequence[EpochView]) -> dict[str, Any] | None:
+    """Return each arm's noisy means and radii by epoch, and the line that arms had to reach; None without releases.
+
+    Args:
+        view: The experiment.
+        epochs: Its epochs.
+    """
+    shown = [epoch for epoch in recent(epochs) if epoch.releases]
+    if not shown:
+        return None
+    return {
+        "epochs": [epoch.number for epoch in shown],
+        "series": [_series(arm.name, index, shown) for index, arm in enumerate(view.arms)],
+        "line": [_line(epoch) for epoch in shown],
+    }
+
+
+def hue(index: int) -> int:
+    """Return the number of the colour of the arm with an index."""
+    return index % HUES
+
+
+def _series(name: str | None, index: int, epochs: Sequence[EpochView]) -> dict[str, Any]:
+    own = [next((r for r in epoch.releases if r.arm == name), None) for epoch in epochs]
+    return {
+        "name": name or UNNAMED,
+        "hue": hue(index),
+        "means": [None if release is None else release.mean for release in own],
+        "radii": [None if release is None else release.radius for release in own],
+    }
+
+
+def _line(epoch: EpochView) -> float | None:
+    best = leader(epoch)
+    return None if best is None or epoch.threshold is None else best.mean - epoch.threshold

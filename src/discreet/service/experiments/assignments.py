@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from discreet.service.errors import ServiceProblem, conflict
+from discreet.service.experiments import tokens
 from discreet.service.experiments.allocation import order
 from discreet.service.experiments.descriptions import Description
-from discreet.service.experiments.pseudonyms import pseudonym, share
 from discreet.service.experiments.standing import standing
-from discreet.service.http import tokens
-from discreet.service.http.errors import ServiceProblem, conflict
-from discreet.service.http.messages import Assignment, Status
-from discreet.service.storage import assignments, epochs
-from discreet.service.storage import experiments as rows
-from discreet.service.storage.database import Database, Slot, Transaction
-from discreet.service.storage.group_commit import TOGETHER, GroupCommit
+from discreet.service.experiments.tokens import pseudonym, share
+from discreet.service.messages import Assignment, Status
+from discreet.service.storage import Database, Experiment, Slot, Transaction, assignments
+from discreet.service.storage.group_commit import GroupCommit
 
 
 @dataclass(frozen=True)
@@ -72,12 +70,11 @@ class Writer(GroupCommit[Work]):
 
     Args:
         database: The database.
-        together: The largest number of requests in one transaction.
     """
 
-    def __init__(self, database: Database, together: int = TOGETHER) -> None:
+    def __init__(self, database: Database) -> None:
         self.shard = database.new_shard()
-        super().__init__(database, self._answer_all, together)
+        super().__init__(database, self._answer_all)
 
     def _answer_all(self, transaction: Transaction, works: list[Work]) -> list[Any]:
         """Do all reports first, so that asking cannot delay them; then all asks, one experiment after the other."""
@@ -124,7 +121,7 @@ def assign(transaction: Transaction, ask: Ask) -> list[Assignment]:
     Raises:
         ServiceProblem: The experiment is not started, or archived.
     """
-    state, now, epoch = epochs.state_and_dealing(transaction, ask.experiment.id)
+    state, now, epoch = assignments.state_and_dealing(transaction, ask.experiment.id)
     if state in {"draft", "archived"}:
         raise conflict(f"the experiment is {'not started' if state == 'draft' else 'archived'}")
     if epoch is None or state != "running":
@@ -132,7 +129,7 @@ def assign(transaction: Transaction, ask: Ask) -> list[Assignment]:
     return _deal(transaction, ask, epoch, now)
 
 
-def _deal(transaction: Transaction, ask: Ask, epoch: epochs.Dealing, now: float) -> list[Assignment]:
+def _deal(transaction: Transaction, ask: Ask, epoch: assignments.Dealing, now: float) -> list[Assignment]:
     experiment, description = ask.experiment, ask.experiment.description
     names = [secrets.token_urlsafe(16) if unit is None else pseudonym(experiment.secret, unit) for unit in ask.units]
     known = assignments.assigned(transaction, experiment.id, epoch.number, names)
@@ -160,7 +157,7 @@ def _deal(transaction: Transaction, ask: Ask, epoch: epochs.Dealing, now: float)
 
 
 def _deal_slots(
-    transaction: Transaction, experiment: Started, epoch: epochs.Dealing, units: list[str], now: float
+    transaction: Transaction, experiment: Started, epoch: assignments.Dealing, units: list[str], now: float
 ) -> dict[str, assignments.Assigned]:
     """Deal the next slots of an epoch to units that have none."""
     first, dealt = epoch.dealt, epoch.dealt + len(units)
@@ -170,15 +167,16 @@ def _deal_slots(
     if experiment.description.once and epoch.learns:
         assignments.add_participants(transaction, experiment.id, units)
     full_at, due_at = (now, deadline) if dealt == epoch.quota else (None, None)
-    progress: dict[str, Any] = {"dealt": dealt, "deadline": deadline, "full_at": full_at, "due_at": due_at}
-    assignments.deal(transaction, experiment.id, epoch.number, slots, **progress)
+    progress = {"dealt": dealt, "deadline": deadline, "full_at": full_at, "due_at": due_at}
+    where = {"experiment": experiment.id, "epoch": epoch.number}
+    transaction.database.deal(transaction, where | progress, slots)
     return {slot.unit: assignments.Assigned(slot.slot, slot.arm, deadline) for slot in slots}
 
 
 def _serve(transaction: Transaction, ask: Ask) -> list[Assignment]:
     """Assign arms while nothing is learned: paused, stopped, or nothing left to find out."""
     experiment, arms = ask.experiment, ask.experiment.description.arms
-    row = rows.get(transaction, experiment.id)
+    row = transaction.find(Experiment, id=experiment.id)
     assert row is not None
     served = standing(transaction, row).served
     answers = []
@@ -221,7 +219,7 @@ def _tell_epoch(
 ) -> Sequence[Status]:
     experiment, epoch, generation = place
     transaction.lock(experiment, shared=True)
-    if not epochs.is_open(transaction, experiment, epoch, generation):
+    if not assignments.is_open(transaction, experiment, epoch, generation):
         return ["late"] * len(told)
     secret = told[0].experiment.secret
     rewards: dict[tuple[int, bytes], int] = {}

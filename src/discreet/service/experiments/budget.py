@@ -12,11 +12,10 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import NamedTuple
 
+from discreet.service.errors import not_found, over_budget
 from discreet.service.experiments.epsilon import as_text
-from discreet.service.http.errors import not_found, over_budget
-from discreet.service.http.messages import LedgerEntry, LedgerKind, PopulationView
-from discreet.service.storage import populations
-from discreet.service.storage.database import Transaction
+from discreet.service.messages import LedgerEntry, LedgerKind, PopulationView
+from discreet.service.storage import Line, Population, Transaction
 from discreet.service.storage.schema import exact
 
 DEFAULT_POPULATION, DEFAULT_BUDGET = "everybody", Fraction(10)
@@ -28,19 +27,17 @@ class State(NamedTuple):
     """The state of a population's budget.
 
     Attributes:
-        name: The population's name.
-        budget: Its budget.
-        reserved: What is reserved of it.
+        population: The population.
+        reserved: What is reserved of its budget.
     """
 
-    name: str
-    budget: Fraction
+    population: Population
     reserved: Fraction
 
     def view(self) -> PopulationView:
         """Return the state as clients see it."""
-        left = max(Fraction(0), self.budget - self.reserved)
-        return PopulationView(self.name, as_text(self.budget), as_text(self.reserved), as_text(left))
+        name, budget, reserved = self.population.name, self.population.budget, self.reserved
+        return PopulationView(name, as_text(budget), as_text(reserved), as_text(max(Fraction(0), budget - reserved)))
 
 
 def state(transaction: Transaction, name: str, *, hold: bool = False) -> State:
@@ -54,14 +51,11 @@ def state(transaction: Transaction, name: str, *, hold: bool = False) -> State:
     Raises:
         ServiceProblem: There is no such population.
     """
-    budget = populations.budget(transaction, name, hold=hold)
-    if budget is None:
+    population = transaction.find(Population, name=name, hold=hold)
+    if population is None:
         raise not_found(f"population {name!r}")
-    reserved = sum(
-        (SIGNS[kind] * epsilon for kind, epsilon in populations.amounts(transaction, name)),  # type: ignore[index]
-        Fraction(0),
-    )
-    return State(name, budget, reserved)
+    lines = transaction.values(Line, ("kind", "epsilon"), population=name)
+    return State(population, sum((SIGNS[kind] * epsilon for kind, epsilon in lines), Fraction(0)))
 
 
 def create(transaction: Transaction, name: str, budget: Fraction, now: float) -> None:
@@ -76,7 +70,7 @@ def create(transaction: Transaction, name: str, budget: Fraction, now: float) ->
     Raises:
         DuplicateError: There is a population of this name.
     """
-    populations.create(transaction, name, budget, now)
+    transaction.add(Population(name, budget, now))
     write(transaction, name, "budget", budget, now)
 
 
@@ -95,7 +89,7 @@ def set_budget(transaction: Transaction, name: str, budget: Fraction, now: float
     present = state(transaction, name, hold=True)
     if budget < present.reserved:
         raise over_budget(f"population {name!r} has {as_text(present.reserved)} set aside; its budget cannot be less")
-    populations.set_budget(transaction, name, budget)
+    transaction.change(present.population, budget=budget)
     write(transaction, name, "budget", budget, now)
 
 
@@ -113,9 +107,10 @@ def reserve(transaction: Transaction, name: str, *, experiment: str, wanted: Fra
         ServiceProblem: The budget has not so much left.
     """
     present = state(transaction, name, hold=True)
-    if present.reserved + wanted > present.budget:
-        left = as_text(present.budget - present.reserved)
-        raise over_budget(f"population {name!r} has {left} of {as_text(present.budget)} left, not {as_text(wanted)}")
+    budget = present.population.budget
+    if present.reserved + wanted > budget:
+        left = as_text(budget - present.reserved)
+        raise over_budget(f"population {name!r} has {left} of {as_text(budget)} left, not {as_text(wanted)}")
     write(transaction, name, "reserve", wanted, now, experiment=experiment)
 
 
@@ -135,7 +130,7 @@ def forfeit(transaction: Transaction, name: str, *, experiment: str, epoch: int,
     """
     present = state(transaction, name, hold=True)
     write(transaction, name, "forfeit", extra, now, experiment=experiment, epoch=epoch)
-    return present.reserved + extra <= present.budget
+    return present.reserved + extra <= present.population.budget
 
 
 def write(
@@ -159,10 +154,10 @@ def write(
         experiment: The public id of the experiment that it is about.
         epoch: The number of the epoch that it is about.
     """
-    last = populations.last_line(transaction, population)
+    last = transaction.find(Line, "-number", population=population)
     number, before = (1, "") if last is None else (last.number + 1, last.digest)
-    line = populations.Line(population, number, experiment, epoch, kind, epsilon, now, "")
-    populations.add_line(transaction, replace(line, digest=_digest(before, line)))
+    line = Line(population, number, experiment, epoch, kind, epsilon, now, "")
+    transaction.add(replace(line, digest=_digest(before, line)))
 
 
 def entries(transaction: Transaction, population: str) -> tuple[list[LedgerEntry], bool]:
@@ -173,7 +168,7 @@ def entries(transaction: Transaction, population: str) -> tuple[list[LedgerEntry
         population: The population's name.
     """
     found, before, intact = [], "", True
-    for number, line in enumerate(populations.lines(transaction, population), 1):
+    for number, line in enumerate(transaction.rows(Line, "number", population=population), 1):
         intact = intact and line.number == number and line.digest == _digest(before, line)
         before = line.digest
         content = {**asdict(line), "epsilon": as_text(line.epsilon)}
@@ -181,7 +176,7 @@ def entries(transaction: Transaction, population: str) -> tuple[list[LedgerEntry
     return found, intact
 
 
-def _digest(before: str, line: populations.Line) -> str:
+def _digest(before: str, line: Line) -> str:
     """Return the digest that chains a line to the one before."""
     content = {**asdict(line), "epsilon": exact(line.epsilon)}
     del content["digest"]

@@ -11,20 +11,17 @@ long a close has waited depends on how many rewards were being reported.
 import math
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import PrivacyError
 from discreet.core.releases import Release
 from discreet.mechanisms.curator import Curator
+from discreet.service.errors import conflict
 from discreet.service.experiments import budget, standing
 from discreet.service.experiments.descriptions import Description, described
-from discreet.service.http.errors import conflict
-from discreet.service.storage import assignments, epochs, experiments, releases
-from discreet.service.storage.database import Database, Transaction
-from discreet.service.storage.epochs import Epoch
-from discreet.service.storage.experiments import Experiment
+from discreet.service.storage import Database, Epoch, Experiment, Released, Transaction, assignments, queries
 
 _DELETED_AT_ONCE = 50_000
 _ROOM, _ROOM_OF_AN_ARM = 65_536, 1024  # bytes for what a close writes
@@ -32,8 +29,7 @@ _ROOM, _ROOM_OF_AN_ARM = 65_536, 1024  # bytes for what a close writes
 
 def due(database: Database) -> list[int]:
     """Return the numbers of the experiments that have an epoch to close."""
-    with database.reading() as transaction:
-        return experiments.due(transaction, transaction.now())
+    return database.read(lambda transaction: queries.due(transaction, transaction.now()))
 
 
 def close_if_due(database: Database, experiment: int) -> int | None:
@@ -96,9 +92,9 @@ def hold(transaction: Transaction, experiment: int) -> tuple[Experiment, Epoch |
         experiment: The experiment's number.
     """
     transaction.lock(experiment)
-    row = experiments.get(transaction, experiment)
+    row = transaction.find(Experiment, id=experiment)
     assert row is not None
-    return row, epochs.open_epoch(transaction, experiment, hold=True)
+    return row, transaction.find(Epoch, experiment=experiment, state="open", hold=True)
 
 
 def close(
@@ -127,7 +123,7 @@ def close(
         by_arm = {arm: exact[0 if arm is None else int(arm)] for arm in plan.pulls}
         released = Curator.of(algorithm).release(plan, by_arm)  # not stored: nothing here is secret between epochs
         for part, release in enumerate(released):
-            releases.add(transaction, _row(epoch, part, release))
+            transaction.add(_row(epoch, part, release))
         budget.state(transaction, row.population, hold=True)
         who, number = row.population, epoch.number
         budget.write(transaction, who, "release", epoch.epsilon, now, experiment=row.uid, epoch=number)
@@ -135,8 +131,8 @@ def close(
     algorithm.learn(released)
     dropped = sorted(before - standing.viable(algorithm))
     assignments.delete_totals(transaction, epoch)
-    epochs.update(transaction, epoch, state="closed", closed_at=now, dropped=dropped, dealt=epoch.quota)
-    experiments.update(transaction, row.id, spent=spent(transaction, row), **standing.snapshot(algorithm))
+    transaction.change(epoch, state="closed", closed_at=now, dropped=dropped, dealt=epoch.quota)
+    transaction.change(row, spent=spent(transaction, row), **standing.snapshot(algorithm))
     open_next(transaction, row, algorithm, now)
 
 
@@ -155,28 +151,28 @@ def open_next(transaction: Transaction, row: Experiment, algorithm: Algorithm, n
     plan = algorithm.plan()
     if plan is None or standing.is_last(algorithm):
         return
-    description = described(row)
+    description, last = described(row), transaction.find(Epoch, "-number", experiment=row.id)
     passed = not plan.learns and description.request.source == "totals"
-    values: dict[str, Any] = {
-        "experiment": row.id,
-        "number": epochs.last_number(transaction, row.id) + 1,
-        "state": "closed" if passed else "open",
-        "generation": secrets.randbelow(2**31),
-        "plan": standing.by_index(plan.pulls),
-        "learns": plan.learns,
-        "quota": plan.size,
-        "dealt": plan.size if passed else 0,
-        "threshold": standing.threshold(algorithm),
-        "epsilon": description.charge(math.fsum(plan.query.prices)) if plan.query is not None else Fraction(0),
-        "opened_at": now,
-        "closed_at": now if passed else None,
-        "dropped": [],
-        "erased": False,
-    }
-    epochs.insert(transaction, values)
+    transaction.insert(
+        Epoch,
+        experiment=row.id,
+        number=1 if last is None else last.number + 1,
+        state="closed" if passed else "open",
+        generation=secrets.randbelow(2**31),
+        plan=standing.by_index(plan.pulls),
+        learns=plan.learns,
+        quota=plan.size,
+        dealt=plan.size if passed else 0,
+        threshold=standing.threshold(algorithm),
+        epsilon=description.charge(math.fsum(plan.query.prices)) if plan.query is not None else Fraction(0),
+        opened_at=now,
+        closed_at=now if passed else None,
+        dropped=[],
+        erased=False,
+    )
     if passed:
         algorithm.learn(())
-        experiments.update(transaction, row.id, **standing.snapshot(algorithm))
+        transaction.change(row, **standing.snapshot(algorithm))
         open_next(transaction, row, algorithm, now)
 
 
@@ -187,7 +183,8 @@ def spent(transaction: Transaction, row: Experiment) -> Fraction:
         transaction: The transaction.
         row: The experiment.
     """
-    return described(row).cost(epochs.costs(transaction, row.id), row.epsilon)
+    costs = transaction.values(Epoch, ("epsilon",), experiment=row.id, state=("closed", "forfeited"))
+    return described(row).cost(costs, row.epsilon)
 
 
 def stop(transaction: Transaction, row: Experiment, now: float) -> None:
@@ -198,15 +195,15 @@ def stop(transaction: Transaction, row: Experiment, now: float) -> None:
         row: The experiment.
         now: The time.
     """
-    epoch = epochs.open_epoch(transaction, row.id)
+    epoch = transaction.find(Epoch, experiment=row.id, state="open")
     if epoch is not None:
         assignments.delete_totals(transaction, epoch)
-        epochs.update(transaction, epoch, state="discarded", closed_at=now)
+        transaction.change(epoch, state="discarded", closed_at=now)
     unspent = row.epsilon - row.spent
     if unspent > 0:
         budget.state(transaction, row.population, hold=True)
         budget.write(transaction, row.population, "refund", unspent, now, experiment=row.uid)
-    experiments.update(transaction, row.id, state="stopped", ended_at=now)
+    transaction.change(row, state="stopped", ended_at=now)
 
 
 def delete_assignments(database: Database) -> bool:
@@ -217,11 +214,11 @@ def delete_assignments(database: Database) -> bool:
     """
 
     def work(transaction: Transaction) -> bool:
-        ended = epochs.not_erased(transaction)
+        ended = transaction.find(Epoch, state=("closed", "forfeited", "discarded"), erased=False)
         if ended is None:
             return False
         if assignments.delete_assignments(transaction, ended, _DELETED_AT_ONCE) < _DELETED_AT_ONCE:
-            epochs.update(transaction, ended, erased=True)
+            transaction.change(ended, erased=True)
         return True
 
     return database.write(work)
@@ -231,24 +228,12 @@ def _totals(transaction: Transaction, description: Description, epoch: Epoch) ->
     """Return the exact totals of all assignments: a reward that did not come counts as the default."""
     told = assignments.totals(transaction, epoch)
     default = description.grid.encode(description.default_reward)
-    exact = {}
-    for arm, count in epoch.plan.items():
-        came, total = told.get(arm, (0, 0))
-        exact[arm] = total + (count - came) * default
-    return exact
+    came = {arm: told.get(arm, (0, 0)) for arm in epoch.plan}
+    return {arm: total + (epoch.plan[arm] - count) * default for arm, (count, total) in came.items()}
 
 
-def _row(epoch: Epoch, part: int, release: Release) -> releases.Released:
+def _row(epoch: Epoch, part: int, release: Release) -> Released:
     ((arm, first, last),) = release.spans
-    return releases.Released(
-        experiment=epoch.experiment,
-        epoch=epoch.number,
-        part=part,
-        kind=release.kind,
-        arm=0 if arm is None else int(arm),
-        first=first,
-        last=last,
-        steps=str(release.steps),
-        scale=release.scale,
-        epsilon=release.epsilon,
-    )
+    where = epoch.experiment, epoch.number, part, release.kind, 0 if arm is None else int(arm)
+    released = Released(*where, first, last, str(release.steps), release.scale, release.epsilon)
+    return replace(released, digest=released.checksum())

@@ -8,37 +8,22 @@ import json
 import secrets
 import threading
 from collections.abc import Callable
-from typing import Any
+from fractions import Fraction
+from typing import Any, TypeVar
 
 import msgspec
 
+from discreet.service import messages as m
+from discreet.service.errors import conflict, invalid, not_found
 from discreet.service.experiments import budget, closing, descriptions, keys, planning, standing, views
 from discreet.service.experiments.assignments import Started
 from discreet.service.experiments.descriptions import Description, described, find
 from discreet.service.experiments.epsilon import amount
-from discreet.service.http.errors import conflict, invalid, not_found
-from discreet.service.http.messages import (
-    AlgorithmView,
-    EpochView,
-    ExperimentPlan,
-    ExperimentView,
-    KeyView,
-    Ledger,
-    MadeKey,
-    NewExperiment,
-    NewKey,
-    NewPopulation,
-    PlannerRequest,
-    PlanView,
-    PopulationView,
-    ReleaseView,
-)
-from discreet.service.storage import experiments, populations, settings
-from discreet.service.storage.database import Database, DuplicateError, Transaction
-from discreet.service.storage.experiments import Experiment
+from discreet.service.storage import Database, DuplicateError, Experiment, Population, Transaction, queries
 from discreet.service.storage.migrations import migrate
 
 _SECRET = "session secret"
+T = TypeVar("T")
 
 
 class Control:
@@ -63,53 +48,67 @@ class Control:
 
         def work(transaction: Transaction) -> str | None:
             transaction.lock(0)
-            if settings.read(transaction, _SECRET) is not None:
+            if queries.read_setting(transaction, _SECRET) is not None:
                 return None
             now = transaction.now()
-            settings.write(transaction, _SECRET, secrets.token_hex(32))
+            queries.write_setting(transaction, _SECRET, secrets.token_hex(32))
             budget.create(transaction, budget.DEFAULT_POPULATION, budget.DEFAULT_BUDGET, now)
-            return keys.make(transaction, NewKey("first key", ["admin"]), now).key
+            return keys.make(transaction, m.NewKey("first key", ["admin"]), now).key
 
         return self.database.write(work)
 
     @property
     def session_secret(self) -> bytes:
         """The key that sessions are signed with, in all workers."""
-        with self.database.reading() as transaction:
-            return bytes.fromhex(settings.read(transaction, _SECRET) or "")
+        return self.database.read(lambda transaction: bytes.fromhex(queries.read_setting(transaction, _SECRET) or ""))
 
     def now(self) -> float:
         """Return the time, by the database's clock."""
-        with self.database.reading() as transaction:
-            return transaction.now()
+        return self.database.read(Transaction.now)
 
     # ------------------------------------------------------------------ experiments: reading
 
-    def experiments(self) -> list[ExperimentView]:
+    def experiments(self) -> list[m.ExperimentView]:
         """Return all experiments, the newest first and archived ones last."""
         with self.database.reading() as transaction:
-            found = [views.experiment_view(transaction, row) for row in experiments.everything(transaction)]
+            found = [views.experiment_view(transaction, row) for row in transaction.rows(Experiment, "-id")]
         return sorted(found, key=lambda one: one.state == "archived")
 
-    def experiment(self, name: str) -> ExperimentView:
-        """Return one experiment, by its id or its name."""
-        with self.database.reading() as transaction:
-            return views.experiment_view(transaction, find(transaction, name))
+    def experiment(self, name: str, only: str | None = None) -> m.ExperimentView:
+        """Return one experiment, by its id or its name.
 
-    def epochs(self, name: str) -> list[EpochView]:
-        """Return an experiment's epochs, the oldest first."""
-        with self.database.reading() as transaction:
-            return views.epoch_views(transaction, find(transaction, name))
+        Args:
+            name: The experiment's id or name.
+            only: The id of the one experiment that the caller may see; None for all.
+        """
+        return self.database.read(lambda transaction: views.experiment_view(transaction, find(transaction, name, only)))
 
-    def releases(self, name: str) -> list[ReleaseView]:
-        """Return an experiment's releases, the oldest first."""
-        with self.database.reading() as transaction:
-            return views.release_views(transaction, find(transaction, name))
+    def epochs(self, name: str, only: str | None = None) -> list[m.EpochView]:
+        """Return an experiment's epochs, the oldest first.
 
-    def open_plan(self, name: str) -> PlanView:
-        """Return the plan of an experiment's open epoch."""
-        with self.database.reading() as transaction:
-            return views.plan_view(transaction, find(transaction, name))
+        Args:
+            name: The experiment's id or name.
+            only: The id of the one experiment that the caller may see; None for all.
+        """
+        return self.database.read(lambda transaction: views.epoch_views(transaction, find(transaction, name, only)))
+
+    def releases(self, name: str, only: str | None = None) -> list[m.ReleaseView]:
+        """Return an experiment's releases, the oldest first.
+
+        Args:
+            name: The experiment's id or name.
+            only: The id of the one experiment that the caller may see; None for all.
+        """
+        return self.database.read(lambda transaction: views.release_views(transaction, find(transaction, name, only)))
+
+    def open_plan(self, name: str, only: str | None = None) -> m.PlanView:
+        """Return the plan of an experiment's open epoch.
+
+        Args:
+            name: The experiment's id or name.
+            only: The id of the one experiment that the caller may see; None for all.
+        """
+        return self.database.read(lambda transaction: views.plan_view(transaction, find(transaction, name, only)))
 
     def started(self, name: str | int, only: str | None = None) -> Started:
         """Return the part of a started experiment that does not change. It is cached: every request needs it.
@@ -118,15 +117,18 @@ class Control:
             name: The experiment's id, name or number.
             only: The id of the one experiment that the caller may see; None for all.
         """
-        return self._started.get(name) or self._look_up(name, only)
+        known = self._started.get(name) or self._look_up(name, only)
+        if only not in {None, known.uid}:
+            raise not_found(f"experiment {name!r}")
+        return known
 
-    def cached(self, name: str | int) -> Started | None:
-        """Return the same, if it is cached."""
-        return self._started.get(name)
+    def is_cached(self, name: str | int) -> bool:
+        """Return True if `started` needs no look into the database."""
+        return name in self._started
 
     def _look_up(self, name: str | int, only: str | None) -> Started:
         with self.database.reading() as transaction:
-            row = experiments.get(transaction, name) if isinstance(name, int) else find(transaction, name)
+            row = transaction.find(Experiment, id=name) if isinstance(name, int) else find(transaction, name)
         if row is None or only not in {None, row.uid}:
             raise not_found(f"experiment {name!r}")
         if row.state == "draft":
@@ -139,28 +141,28 @@ class Control:
 
     # ------------------------------------------------------------------ experiments: changing
 
-    def create(self, new: NewExperiment) -> ExperimentView:
+    def create(self, new: m.NewExperiment) -> m.ExperimentView:
         """Make an experiment, as a draft."""
         description = descriptions.describe(new)
 
-        def work(transaction: Transaction) -> ExperimentView:
+        def work(transaction: Transaction) -> m.ExperimentView:
             _check_population(transaction, new.population)
-            row = {
-                "uid": f"exp_{secrets.token_hex(6)}",
-                "state": "draft",
-                "secret": secrets.token_bytes(32),
-                "spent": 0,
-                "epochs": 0,
-                "covered": 0,
-                "created_at": transaction.now(),
+            transaction.insert(
+                Experiment,
+                uid=f"exp_{secrets.token_hex(6)}",
+                state="draft",
+                secret=secrets.token_bytes(32),
+                spent=Fraction(0),
+                epochs=0,
+                covered=0,
+                created_at=transaction.now(),
                 **_columns(description),
-            }
-            experiments.insert(transaction, row)
+            )
             return views.experiment_view(transaction, find(transaction, new.name))
 
-        return self._write_named(work, new.name)
+        return self._write_new(work, f"an experiment {new.name!r}")
 
-    def replace(self, name: str, new: NewExperiment) -> ExperimentView:
+    def replace(self, name: str, new: m.NewExperiment) -> m.ExperimentView:
         """Change a draft.
 
         Args:
@@ -169,26 +171,22 @@ class Control:
         """
         description = descriptions.describe(new)
 
-        def work(transaction: Transaction) -> ExperimentView:
+        def work(transaction: Transaction) -> m.ExperimentView:
             row = _held(transaction, name, {"draft"}, "changed")
             _check_population(transaction, new.population)
             return _update(transaction, row, **_columns(description))
 
-        return self._write_named(work, new.name)
+        return self._write_new(work, f"an experiment {new.name!r}")
 
     def delete(self, name: str) -> None:
         """Delete a draft."""
+        done = "deleted; archive it instead"
+        self.database.write(lambda transaction: transaction.delete(_held(transaction, name, {"draft"}, done)))
 
-        def work(transaction: Transaction) -> None:
-            row = _held(transaction, name, {"draft"}, "deleted; archive it instead")
-            experiments.delete(transaction, row.id)
-
-        self.database.write(work)
-
-    def start(self, name: str) -> ExperimentView:
+    def start(self, name: str) -> m.ExperimentView:
         """Start a draft: its epsilon is reserved, and its first epoch opens."""
 
-        def work(transaction: Transaction) -> ExperimentView:
+        def work(transaction: Transaction) -> m.ExperimentView:
             row = _held(transaction, name, {"draft"}, "started")
             description, now = described(row), transaction.now()
             budget.reserve(transaction, row.population, experiment=row.uid, wanted=description.epsilon, now=now)
@@ -198,37 +196,38 @@ class Control:
 
         return self.database.write(work)
 
-    def pause(self, name: str) -> ExperimentView:
+    def pause(self, name: str) -> m.ExperimentView:
         """Assign nobody new and close nothing for a while. Rewards of those who were assigned still count."""
         return self._change(name, {"running"}, "paused", state="paused")
 
-    def resume(self, name: str) -> ExperimentView:
+    def resume(self, name: str) -> m.ExperimentView:
         """Go on after a pause."""
         return self._change(name, {"paused"}, "resumed", state="running")
 
-    def archive(self, name: str) -> ExperimentView:
+    def archive(self, name: str) -> m.ExperimentView:
         """Archive a stopped experiment: it assigns nobody any more."""
         return self._change(name, {"stopped"}, "archived: stop it first", state="archived")
 
-    def stop(self, name: str) -> ExperimentView:
+    def stop(self, name: str) -> m.ExperimentView:
         """End an experiment. Its open epoch is discarded without a release, and what it has not spent is refunded."""
 
-        def work(transaction: Transaction) -> ExperimentView:
+        def work(transaction: Transaction) -> m.ExperimentView:
             row = _held(transaction, name, {"running", "paused"}, "stopped")
             closing.stop(transaction, row, transaction.now())
             return _update(transaction, row)
 
         return self.database.write(work)
 
-    def close_with(self, name: str, number: int, totals: dict[str, int]) -> None:
+    def close_with(self, name: str, number: int, totals: dict[str, int], only: str | None = None) -> None:
         """Close the open epoch of an experiment that is fed from an event log.
 
         Args:
             name: The experiment's id or name.
             number: The epoch's number.
             totals: The exact totals in grid steps, by the arms' names.
+            only: The id of the one experiment that the caller may see; None for all.
         """
-        started = self.started(name)
+        started = self.started(name, only)
         names = {views.arm_name(started.description, arm): arm for arm in range(len(started.description.arms))}
         planned = self.open_plan(name)
         if number == planned.epoch and set(totals) != set(planned.pulls):
@@ -240,25 +239,23 @@ class Control:
 
     # ------------------------------------------------------------------ populations, keys, planning
 
-    def populations(self) -> list[PopulationView]:
+    def populations(self) -> list[m.PopulationView]:
         """Return all populations."""
         with self.database.reading() as transaction:
-            return [budget.state(transaction, name).view() for name in populations.names(transaction)]
+            names = transaction.values(Population, ("name",), "name")
+            return [budget.state(transaction, name).view() for name in names]
 
-    def create_population(self, new: NewPopulation) -> PopulationView:
+    def create_population(self, new: m.NewPopulation) -> m.PopulationView:
         """Make a population with its budget."""
         most = amount("budget", new.budget)
 
-        def work(transaction: Transaction) -> PopulationView:
+        def work(transaction: Transaction) -> m.PopulationView:
             budget.create(transaction, new.name, most, transaction.now())
             return budget.state(transaction, new.name).view()
 
-        try:
-            return self.database.write(work)
-        except DuplicateError:
-            raise conflict(f"there is a population {new.name!r} already", "name") from None
+        return self._write_new(work, f"a population {new.name!r}")
 
-    def set_budget(self, name: str, text: str) -> PopulationView:
+    def set_budget(self, name: str, text: str) -> m.PopulationView:
         """Change a population's budget.
 
         Args:
@@ -267,32 +264,30 @@ class Control:
         """
         most = amount("budget", text)
 
-        def work(transaction: Transaction) -> PopulationView:
+        def work(transaction: Transaction) -> m.PopulationView:
             budget.set_budget(transaction, name, most, transaction.now())
             return budget.state(transaction, name).view()
 
         return self.database.write(work)
 
-    def ledger(self, population: str) -> Ledger:
+    def ledger(self, population: str) -> m.Ledger:
         """Return all lines of a population's ledger."""
         with self.database.reading() as transaction:
             view = budget.state(transaction, population).view()
-            return Ledger(view, *budget.entries(transaction, population))
+            return m.Ledger(view, *budget.entries(transaction, population))
 
-    def keys(self) -> list[KeyView]:
+    def keys(self) -> list[m.KeyView]:
         """Return all keys, the newest first."""
-        with self.database.reading() as transaction:
-            return keys.everything(transaction)
+        return self.database.read(keys.everything)
 
-    def key(self, uid: str) -> KeyView | None:
+    def key(self, uid: str) -> m.KeyView | None:
         """Return a key by its id; None if it is unknown, expired or revoked."""
-        with self.database.reading() as transaction:
-            return keys.find(transaction, uid, transaction.now())
+        return self.database.read(lambda transaction: keys.find(transaction, id=uid))
 
-    def make_key(self, new: NewKey) -> MadeKey:
+    def make_key(self, new: m.NewKey) -> m.MadeKey:
         """Make a key. It is shown this once."""
 
-        def work(transaction: Transaction) -> MadeKey:
+        def work(transaction: Transaction) -> m.MadeKey:
             if new.experiment is not None:
                 if "admin" in new.scopes:
                     raise invalid("experiment", "a key for one experiment cannot have the scope admin")
@@ -301,35 +296,34 @@ class Control:
 
         return self.database.write(work)
 
-    def revoke_key(self, uid: str) -> KeyView:
+    def revoke_key(self, uid: str) -> m.KeyView:
         """Revoke a key."""
         return self.database.write(lambda transaction: keys.revoke(transaction, uid, transaction.now()))
 
-    def authenticate(self, secret: str) -> KeyView | None:
+    def authenticate(self, secret: str) -> m.KeyView | None:
         """Return the key with this secret; None if it is unknown, expired or revoked."""
-        with self.database.reading() as transaction:
-            return keys.authenticate(transaction, secret, transaction.now())
+        return self.database.read(lambda transaction: keys.find(transaction, digest=keys.digest(secret)))
 
-    def algorithms(self) -> list[AlgorithmView]:
+    def algorithms(self) -> list[m.AlgorithmView]:
         """Return the policies and rules that can be run."""
         return descriptions.algorithms()
 
-    def plan(self, wanted: PlannerRequest) -> ExperimentPlan:
+    def plan(self, wanted: m.PlannerRequest) -> m.ExperimentPlan:
         """Return the epochs that an experiment would take."""
         return planning.plan_experiment(wanted)
 
     # ------------------------------------------------------------------ helpers
 
-    def _change(self, name: str, states: set[str], done: str, **values: Any) -> ExperimentView:
+    def _change(self, name: str, states: set[str], done: str, **values: Any) -> m.ExperimentView:
         return self.database.write(
             lambda transaction: _update(transaction, _held(transaction, name, states, done), **values)
         )
 
-    def _write_named(self, work: Callable[[Transaction], ExperimentView], name: str) -> ExperimentView:
+    def _write_new(self, work: Callable[[Transaction], T], what: str) -> T:
         try:
             return self.database.write(work)
         except DuplicateError:
-            raise conflict(f"there is an experiment {name!r} already", "name") from None
+            raise conflict(f"there is {what} already", "name") from None
 
 
 def _held(transaction: Transaction, name: str, states: set[str], done: str) -> Experiment:
@@ -340,15 +334,15 @@ def _held(transaction: Transaction, name: str, states: set[str], done: str) -> E
     return row
 
 
-def _update(transaction: Transaction, row: Experiment, **values: Any) -> ExperimentView:
+def _update(transaction: Transaction, row: Experiment, **values: Any) -> m.ExperimentView:
     """Change an experiment, and return it as clients see it."""
     if values:
-        experiments.update(transaction, row.id, **values)
+        transaction.change(row, **values)
     return views.experiment_view(transaction, find(transaction, row.uid))
 
 
 def _check_population(transaction: Transaction, name: str) -> None:
-    if populations.budget(transaction, name) is None:
+    if transaction.find(Population, name=name) is None:
         raise invalid("population", f"there is no population {name!r}; create it first, with its budget")
 
 

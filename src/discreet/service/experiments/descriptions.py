@@ -19,13 +19,12 @@ from discreet.core.options import required_options
 from discreet.core.privacy import Unit
 from discreet.core.registry import POLICIES, RULES
 from discreet.core.statistics import Statistic
+from discreet.service.errors import invalid, not_found
 from discreet.service.experiments.epsilon import amount, not_above
-from discreet.service.http.errors import invalid, not_found
-from discreet.service.http.messages import AlgorithmView, Contribution, NewExperiment, PrivacyLabel
-from discreet.service.http.tokens import MOST_SLOTS
-from discreet.service.storage import experiments
-from discreet.service.storage.database import Transaction
-from discreet.service.storage.experiments import Experiment
+from discreet.service.experiments.tokens import MOST_SLOTS
+from discreet.service.messages import AlgorithmView, Contribution, NewExperiment, PrivacyLabel
+from discreet.service.storage import Experiment, Transaction
+from discreet.service.storage.queries import find_experiment
 
 MEAN_RULE = "dp-nas-released"
 EVENT_POLICY = "dp-se-sharp"
@@ -164,18 +163,19 @@ def describe(request: NewExperiment) -> Description:
     return description
 
 
-def find(transaction: Transaction, name: str) -> Experiment:
+def find(transaction: Transaction, name: str, only: str | None = None) -> Experiment:
     """Return an experiment by its public id or its name.
 
     Args:
         transaction: The transaction.
         name: The id or the name.
+        only: The id of the one experiment that the caller may see; None for all.
 
     Raises:
-        ServiceProblem: There is none.
+        ServiceProblem: There is none that the caller may see.
     """
-    row = experiments.find(transaction, name)
-    if row is None:
+    row = find_experiment(transaction, name)
+    if row is None or only not in {None, row.uid}:
         raise not_found(f"experiment {name!r}")
     return row
 

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from discreet.service.http.errors import invalid
+from discreet.service.errors import invalid
 
 _MOST = Fraction(1000)
 _PLACES = 12  # that people are shown
@@ -37,13 +37,8 @@ def as_text(value: Fraction) -> str:
     >>> as_text(Fraction(1, 8)), as_text(Fraction(2)), as_text(Fraction(-1, 2))
     ('0.125', '2', '-0.5')
     """
-    sign, value = ("-", -value) if value < 0 else ("", value)
-    places = 0
-    while places < _PLACES and (value * 10**places).denominator != 1:
-        places += 1
-    digits = str(math.floor(value * 10**places)).rjust(places + 1, "0")
-    whole, rest = (digits[:-places], digits[-places:].rstrip("0")) if places else (digits, "")
-    return f"{sign}{whole}.{rest}" if rest else f"{sign}{whole}"
+    whole, rest = divmod(math.floor(abs(value) * 10**_PLACES), 10**_PLACES)
+    return f"{'-' if value < 0 else ''}{whole}.{rest:0{_PLACES}}".rstrip("0").rstrip(".")
 
 
 def not_above(value: Fraction) -> float:

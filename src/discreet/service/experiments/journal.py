@@ -9,11 +9,11 @@ import hashlib
 import json
 import os
 import threading
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from discreet.service.storage import releases, settings
-from discreet.service.storage.database import Database, Transaction
+from discreet.service.storage import Database, Transaction, queries
 from discreet.service.storage.schema import exact
 
 SETTLED = "journal settled"
@@ -71,7 +71,7 @@ class Journal:
     def catch_up(self, database: Database) -> None:
         """Add all closed epochs that are not in the journal yet."""
         with self._lock, database.reading() as transaction:
-            released = releases.count(transaction)
+            released = queries.count_releases(transaction)
             if released == self._seen:
                 return
             missing = [line for line in closed_epochs(transaction) if line.release not in self._written]
@@ -83,32 +83,23 @@ class Journal:
     def _append(self, missing: list[Line]) -> None:
         """Append whole lines at once, since several processes may write. A line that was cut short ends before them."""
         text = "".join(f"\n{json.dumps(line)}" for line in missing) + "\n"
-        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            left = text.encode()
-            while left:
-                left = left[os.write(handle, left) :]
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        with open(self.path, "ab", opener=partial(os.open, mode=0o600)) as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
 
     def missing(self, transaction: Transaction) -> list[Line]:
         """Return the releases that are not in the database, which therefore comes from a backup."""
         written = self.lines()  # first, since each line was in the database before it was here
         known = {line.release for line in closed_epochs(transaction)}
-        settled = int(settings.read(transaction, SETTLED) or 0)
+        settled = int(queries.read_setting(transaction, SETTLED) or 0)
         return [line for line in written[settled:] if line.release not in known]
-
-    def is_ahead(self, database: Database) -> bool:
-        """Return True if something was released that is not in the database."""
-        with database.reading() as transaction:
-            return bool(self.missing(transaction))
 
 
 def closed_epochs(transaction: Transaction) -> list[Line]:
     """Return a line for every closed epoch."""
     digests: dict[tuple[str, int, str, str], list[str]] = {}
-    for experiment, epoch, population, promised, digest in releases.digests(transaction):
+    for experiment, epoch, population, promised, digest in queries.digests(transaction):
         digests.setdefault((experiment, epoch, population, exact(promised)), []).append(digest)
     return [
         Line(experiment, epoch, hashlib.sha256("".join(parts).encode()).hexdigest(), population, promised)

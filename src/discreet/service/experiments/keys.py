@@ -2,12 +2,12 @@
 
 import hashlib
 import secrets
+from dataclasses import replace
+from typing import Any
 
-from discreet.service.http.errors import not_found
-from discreet.service.http.messages import KeyView, MadeKey, NewKey
-from discreet.service.storage import keys
-from discreet.service.storage.database import Transaction
-from discreet.service.storage.keys import Key
+from discreet.service.errors import not_found
+from discreet.service.messages import KeyView, MadeKey, NewKey
+from discreet.service.storage import Key, Transaction
 
 PREFIX = "dk"
 
@@ -25,33 +25,21 @@ def make(transaction: Transaction, new: NewKey, now: float) -> MadeKey:
     scopes = sorted(set(new.scopes))
     expires_at = None if new.expires_in is None else now + new.expires_in
     key = Key(uid, digest(secret), new.name, scopes, new.experiment, now, expires_at)
-    keys.add(transaction, key)
+    transaction.add(key)
     both = {"report", "analyse"} <= set(scopes)
     warning = "this key reports rewards and reads releases: whoever has it knows rewards anyway" if both else None
     return MadeKey(secret, view(key), warning)
 
 
-def authenticate(transaction: Transaction, secret: str, now: float) -> KeyView | None:
-    """Return the key with this secret; None if it is unknown, expired or revoked.
+def find(transaction: Transaction, **where: Any) -> KeyView | None:
+    """Return a key; None if it is unknown, expired or revoked.
 
     Args:
         transaction: The transaction.
-        secret: The key as its owner has it.
-        now: The time.
+        **where: Its `id` or the `digest` of its secret.
     """
-    found = keys.find_digest(transaction, digest(secret))
-    return _if_valid(found, now)
-
-
-def find(transaction: Transaction, uid: str, now: float) -> KeyView | None:
-    """Return a key by its public id; None if it is unknown, expired or revoked.
-
-    Args:
-        transaction: The transaction.
-        uid: The id.
-        now: The time.
-    """
-    return _if_valid(keys.find(transaction, uid), now)
+    key = transaction.find(Key, **where)
+    return view(key) if key is not None and is_valid(view(key), transaction.now()) else None
 
 
 def is_valid(key: KeyView, now: float) -> bool:
@@ -75,16 +63,18 @@ def revoke(transaction: Transaction, uid: str, now: float) -> KeyView:
     Raises:
         ServiceProblem: There is no such key.
     """
-    keys.revoke(transaction, uid, now)
-    found = keys.find(transaction, uid)
-    if found is None:
+    key = transaction.find(Key, id=uid, hold=True)
+    if key is None:
         raise not_found(f"key {uid!r}")
-    return view(found)
+    if key.revoked_at is None:
+        key = replace(key, revoked_at=now)
+        transaction.change(key, revoked_at=now)
+    return view(key)
 
 
 def everything(transaction: Transaction) -> list[KeyView]:
     """Return all keys, the newest first."""
-    return [view(key) for key in keys.everything(transaction)]
+    return [view(key) for key in transaction.rows(Key, "-created_at")]
 
 
 def view(key: Key) -> KeyView:
@@ -95,7 +85,3 @@ def view(key: Key) -> KeyView:
 def digest(secret: str) -> str:
     """Return the digest of a key. It has 256 random bits, so a plain hash cannot be reversed by trying."""
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _if_valid(key: Key | None, now: float) -> KeyView | None:
-    return view(key) if key is not None and is_valid(view(key), now) else None

@@ -1,11 +1,12 @@
 """The length of an experiment before it is run, by the algorithm's own formulas."""
 
+from discreet._wording import duration
 from discreet.bandits import DPSharpElimination, DPSuccessiveElimination
 from discreet.core.registry import POLICIES
+from discreet.service.errors import invalid
 from discreet.service.experiments.descriptions import Description, can_run, describe
 from discreet.service.experiments.epsilon import as_text
-from discreet.service.http.errors import invalid
-from discreet.service.http.messages import ExperimentPlan, NewExperiment, PlannedEpoch, PlannerRequest
+from discreet.service.messages import ExperimentPlan, NewExperiment, PlannedEpoch, PlannerRequest
 
 PLANNABLE = (DPSharpElimination, DPSuccessiveElimination)
 _MOST_EPOCHS = 60
@@ -33,7 +34,7 @@ def plan_experiment(wanted: PlannerRequest) -> ExperimentPlan:
     description = describe(request)
     epochs = _epochs(description, wanted)
     total, seconds = epochs[-1].total, epochs[-1].ends_after
-    time = "" if seconds is None else f" in about {_duration(seconds)}"
+    time = "" if seconds is None else f" in about {duration(seconds)}"
     words = (
         f"{total:,} assignments of {wanted.arms} arms in {len(epochs)} epochs{time} tell every arm apart that is "
         f"{gap:g} or more behind, with probability {1 - wanted.beta:g}"
@@ -63,10 +64,3 @@ def _epochs(description: Description, wanted: PlannerRequest) -> list[PlannedEpo
 def _resolved(policy: DPSharpElimination | DPSuccessiveElimination, epoch: int) -> float:
     """Return the gap from which on an arm is dropped after an epoch, as a share of the rewards' range."""
     return (policy.schedule if isinstance(policy, DPSharpElimination) else policy).target_gap(epoch)
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:,.0f} {unit}"
-    return f"{seconds:,.0f} seconds"

@@ -12,8 +12,7 @@ from fractions import Fraction
 from discreet.service.experiments import budget, closing, standing
 from discreet.service.experiments.descriptions import described
 from discreet.service.experiments.journal import SETTLED, Journal, Line
-from discreet.service.storage import assignments, epochs, experiments, populations, settings
-from discreet.service.storage.database import Database, Transaction
+from discreet.service.storage import Database, Population, Transaction, assignments, queries
 
 Forfeited = tuple[str, int]
 """The public id of an experiment and the number of its epoch that was forfeited."""
@@ -38,12 +37,12 @@ def recover(database: Database, journal: Journal | None, *, asked: bool = True) 
         promises: dict[str, Fraction] = {}
         for line in missing:
             promises[line.experiment] = max(Fraction(line.promised), promises.get(line.experiment, Fraction(0)))
-        running = experiments.with_open_epoch(transaction)
+        running = queries.with_open_epoch(transaction)
         others = promises.keys() - {row.uid for row in running}
         _charge(transaction, [line for line in missing if line.experiment in others], promises)
         forfeited = [_forfeit(transaction, row.id, promises.get(row.uid, Fraction(0))) for row in running]
         if journal is not None:  # remember how much of it has been paid for
-            settings.write(transaction, SETTLED, str(len(journal.lines())))
+            queries.write_setting(transaction, SETTLED, str(len(journal.lines())))
         return [one for one in forfeited if one is not None]
 
     return database.write(work)
@@ -64,10 +63,10 @@ def _forfeit(transaction: Transaction, experiment: int, promised: Fraction) -> F
     else:  # a reward of a lost epoch is never reported to another: its token has another generation
         extra = Fraction(0)
     assignments.delete_totals(transaction, epoch)
-    epochs.update(transaction, epoch, state="forfeited", closed_at=now, epsilon=own)
+    transaction.change(epoch, state="forfeited", closed_at=now, epsilon=own)
     row = replace(row, epsilon=row.epsilon + extra)
     row = replace(row, spent=closing.spent(transaction, row))
-    experiments.update(transaction, row.id, epsilon=row.epsilon, spent=row.spent)
+    transaction.change(row, epsilon=row.epsilon, spent=row.spent)
     number = epoch.number
     if budget.forfeit(transaction, row.population, experiment=row.uid, epoch=number, extra=extra, now=now):
         closing.open_next(transaction, row, standing.replay(transaction, row), now)
@@ -81,13 +80,13 @@ def _charge(transaction: Transaction, missing: list[Line], promises: dict[str, F
     now = transaction.now()
     last = {line.experiment: line for line in missing}
     for experiment, line in sorted(last.items()):
-        row = experiments.find(transaction, experiment)
+        row = queries.find_experiment(transaction, experiment)
         charged = Fraction(0)
         if row is not None and row.state != "draft":  # all of it, or what was spent when it was stopped
             charged = row.spent if row.state in {"stopped", "archived"} else row.epsilon
         extra = promises[experiment] - charged
         if extra > 0:
-            if populations.budget(transaction, line.population) is None:
+            if transaction.find(Population, name=line.population) is None:
                 budget.create(transaction, line.population, extra, now)
             who, epoch = line.population, line.epoch
             budget.forfeit(transaction, who, experiment=experiment, epoch=epoch, extra=extra, now=now)

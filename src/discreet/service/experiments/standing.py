@@ -3,8 +3,9 @@
 Releases are stored once, and are the truth. A snapshot of what the algorithm has learned from them is a cache.
 """
 
+import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,10 +17,7 @@ from discreet.core.plans import Arm
 from discreet.core.releases import Release
 from discreet.drivers.stream import StoppingResult
 from discreet.service.experiments.descriptions import described
-from discreet.service.storage import epochs, releases
-from discreet.service.storage.database import Transaction
-from discreet.service.storage.experiments import Experiment
-from discreet.service.storage.releases import Released
+from discreet.service.storage import Epoch, Experiment, Released, Transaction
 from discreet.stopping import StoppingRule
 
 
@@ -52,9 +50,8 @@ def replay(transaction: Transaction, row: Experiment) -> Algorithm:
         PrivacyError: A release was changed, added or deleted in the database.
     """
     algorithm = described(row).make()
-    released: dict[int, list[Released]] = {number: [] for number in epochs.closed(transaction, row.id)}
-    for one in verified(transaction, row):
-        released.setdefault(one.epoch, []).append(one)
+    closed = transaction.values(Epoch, ("number",), "number", experiment=row.id, state="closed")
+    released = dict.fromkeys(closed, ()) | verified(transaction, row)
     try:
         for epoch, stored in enumerate(released.values(), 1):
             algorithm.learn([_as_release(one, epoch, algorithm) for one in stored])
@@ -65,8 +62,8 @@ def replay(transaction: Transaction, row: Experiment) -> Algorithm:
     return algorithm
 
 
-def verified(transaction: Transaction, row: Experiment) -> list[Released]:
-    """Return the releases of an experiment, the oldest first.
+def verified(transaction: Transaction, row: Experiment) -> dict[int, Sequence[Released]]:
+    """Return the releases of an experiment by epoch, the oldest first.
 
     Args:
         transaction: The transaction.
@@ -75,11 +72,11 @@ def verified(transaction: Transaction, row: Experiment) -> list[Released]:
     Raises:
         PrivacyError: A release was changed in the database.
     """
-    stored = releases.of_experiment(transaction, row.id)
+    stored = transaction.rows(Released, "epoch", "part", experiment=row.id)
     for one in stored:
-        if one.digest != releases.checksum(one):
+        if one.digest != one.checksum():
             raise PrivacyError(f"what epoch {one.epoch} of {row.name!r} released was changed in the database")
-    return stored
+    return {epoch: tuple(group) for epoch, group in itertools.groupby(stored, lambda one: one.epoch)}
 
 
 def standing(transaction: Transaction, row: Experiment) -> Standing:

@@ -1,19 +1,17 @@
 """Views of experiments for anybody with a key: releases, what was planned from them, and what follows from both."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from discreet.core.errors import PrivacyError
 from discreet.core.tails import hoeffding_radius
+from discreet.service.errors import ServiceProblem, conflict
 from discreet.service.experiments.descriptions import OURS, Description, described, family
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.experiments.standing import Standing, standing, verified
-from discreet.service.http.errors import ServiceProblem, conflict
-from discreet.service.http.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
-from discreet.service.storage import epochs
-from discreet.service.storage.database import Transaction
-from discreet.service.storage.epochs import Epoch
-from discreet.service.storage.experiments import Experiment
-from discreet.service.storage.releases import Released
+from discreet.service.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
+from discreet.service.storage import Epoch, Experiment, Released, Transaction
 
 _LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probability 95 %
 
@@ -26,25 +24,15 @@ def experiment_view(transaction: Transaction, row: Experiment) -> ExperimentView
         row: The experiment.
     """
     description = described(row)
-    request = description.request
     shown = epoch_views(transaction, row)
     now_open = shown[-1] if shown and shown[-1].state == "open" else None
     stands = None if row.state == "draft" else standing(transaction, row)
     best = None if stands is None or stands.best is None else description.arms[stands.best]
     return ExperimentView(
         id=row.uid,
-        name=row.name,
-        state=row.state,
-        description=request.description,
-        algorithm=description.algorithm,
         kind=family(description.kind),
         options={name: one for name, one in description.options.items() if one is not None and name not in OURS},
-        low=request.low,
-        high=request.high,
         default_reward=description.default_reward,
-        window=request.window,
-        population=row.population,
-        source=request.source,
         privacy=description.label(),
         spent=as_text(row.spent),
         arms=[_arm(description, index, shown, stands) for index in range(len(description.arms))],
@@ -53,9 +41,8 @@ def experiment_view(transaction: Transaction, row: Experiment) -> ExperimentView
         settled=row.state in {"running", "paused"} and now_open is None,
         estimate=None if stands is None else stands.estimate,
         answer=None if stands is None else stands.answer,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
+        **_fields(row, "name", "state", "algorithm", "population", "created_at", "started_at", "ended_at"),
+        **_fields(description.request, "description", "low", "high", "window", "source"),
     )
 
 
@@ -70,14 +57,11 @@ def epoch_views(transaction: Transaction, row: Experiment) -> list[EpochView]:
         ServiceProblem: A release was changed in the database.
     """
     try:
-        stored = verified(transaction, row)
+        released = verified(transaction, row)
     except PrivacyError as error:
         raise ServiceProblem(500, "changed release", str(error)) from None
-    released: dict[int, list[Released]] = {}
-    for one in stored:
-        released.setdefault(one.epoch, []).append(one)
-    found = epochs.of_experiment(transaction, row.id)
-    return [_epoch(described(row), epoch, released.get(epoch.number, [])) for epoch in found]
+    found = transaction.rows(Epoch, "number", experiment=row.id)
+    return [_epoch(described(row), epoch, released.get(epoch.number, ())) for epoch in found]
 
 
 def release_views(transaction: Transaction, row: Experiment) -> list[ReleaseView]:
@@ -104,7 +88,7 @@ def plan_view(transaction: Transaction, row: Experiment) -> PlanView:
         ServiceProblem: No epoch is open.
     """
     description = described(row)
-    epoch = epochs.open_epoch(transaction, row.id)
+    epoch = transaction.find(Epoch, experiment=row.id, state="open")
     if epoch is None:
         raise conflict("the experiment has no open epoch: it is not running, or there is nothing left to find out")
     grid, pulls = description.grid, _by_name(description, epoch)
@@ -125,22 +109,18 @@ def _by_name(description: Description, epoch: Epoch) -> dict[str, int]:
     return {arm_name(description, arm): count for arm, count in epoch.plan.items()}
 
 
-def _epoch(description: Description, epoch: Epoch, released: list[Released]) -> EpochView:
+def _fields(source: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(source, name) for name in names}
+
+
+def _epoch(description: Description, epoch: Epoch, released: Sequence[Released]) -> EpochView:
     return EpochView(
-        number=epoch.number,
-        state=epoch.state,
         planned=_by_name(description, epoch),
-        learns=epoch.learns,
-        quota=epoch.quota,
-        dealt=epoch.dealt,
         epsilon=as_text(epoch.epsilon),
-        opened_at=epoch.opened_at,
-        full_at=epoch.full_at,
-        due_at=epoch.due_at,
-        closed_at=epoch.closed_at,
-        threshold=epoch.threshold,
         releases=[_release(description, epoch, one) for one in released],
         eliminated=[arm_name(description, arm) for arm in epoch.dropped],
+        **_fields(epoch, "number", "state", "learns", "quota", "dealt", "threshold"),
+        **_fields(epoch, "opened_at", "full_at", "due_at", "closed_at"),
     )
 
 

@@ -1,8 +1,10 @@
-"""The HTTP API: each method does one operation of the table, with its key checked and its message read."""
+"""The HTTP API: each method does one operation, once its key is checked and its message is read."""
 
+import inspect
 import math
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -10,45 +12,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from discreet.service import messages as m
+from discreet.service.errors import ServiceProblem, conflict, invalid, not_found
+from discreet.service.experiments import tokens
 from discreet.service.experiments.assignments import Ask, Started, Tell, Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
-from discreet.service.http import messages as m
-from discreet.service.http import tokens
-from discreet.service.http.authorization import Authorizer, may_see
-from discreet.service.http.errors import ServiceProblem, conflict, invalid, not_found
+from discreet.service.http.authorization import Authorizer
 from discreet.service.http.metrics import Metrics
-from discreet.service.http.openapi import document
-from discreet.service.http.operations import OPERATIONS, VERBS, Operation
+from discreet.service.http.operations import OPERATIONS, Operation, document, operation
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 MOST_BYTES = 4_000_000
-_BUSY = {"assign", "reward", "rewards"}  # first in the list of routes, which is gone through for every request
-NOBODY = m.KeyView("", "", [], None, 0.0, None, None)
+ONE = "/v1/experiments/{experiment}"
+READ: tuple[m.Scope, ...] = ("analyse",)
+ADMIN: tuple[m.Scope, ...] = ()
 _ENCODER = msgspec.json.Encoder()
-_DECODERS: dict[type, Any] = {one.body: msgspec.json.Decoder(one.body) for one in OPERATIONS if one.body is not None}
-
-
-class Call(NamedTuple):
-    """One call of an operation.
-
-    Attributes:
-        request: The HTTP request.
-        key: Its key, which has one of the operation's scopes.
-        body: The message in its body, if the operation takes one.
-    """
-
-    request: Request
-    key: m.KeyView
-    body: Any
-
-    def name(self, parameter: str) -> str:
-        """Return a parameter of the path."""
-        return str(self.request.path_params[parameter])
+T = TypeVar("T")
 
 
 class API:
-    """The operations of the API.
+    """The operations of the API. Those that are not coroutines run in a thread.
 
     Args:
         control: The control plane.
@@ -65,66 +49,92 @@ class API:
     def routes(self) -> list[Route]:
         """Return the routes of all operations."""
         by_path: dict[str, dict[str, Endpoint]] = {}
-        for operation in sorted(OPERATIONS, key=lambda one: one.name not in _BUSY):
-            by_path.setdefault(operation.path, {})[operation.method] = self._endpoint(operation)
+        for one in OPERATIONS:
+            by_path.setdefault(one.path, {})[one.method] = self._endpoint(one)
         return [
             *[Route(path, _by_method(methods), methods=list(methods)) for path, methods in by_path.items()],
             Route("/metrics", self.show_metrics),
             Route("/openapi.json", self.show_document),
         ]
 
-    def _endpoint(self, operation: Operation) -> Endpoint:
-        verb = operation.name.removesuffix("_experiment")
-        work = self._changing(verb) if verb in VERBS else getattr(self, operation.name)
+    def _endpoint(self, one: Operation) -> Endpoint:
+        method = getattr(self, one.name)
+        work: Callable[..., Awaitable[Any]] = (
+            method if inspect.iscoroutinefunction(method) else partial(run_in_threadpool, method)
+        )
+        decoder: Any = None if one.body is None else msgspec.json.Decoder(one.body)
 
         async def endpoint(request: Request) -> Response:
-            scopes = operation.scopes
-            key = NOBODY if scopes is None else await self.authorizer.check(request, *scopes)
-            body = None if operation.body is None else await read(request, operation.body)
-            found = await work(Call(request, key, body))
+            given: dict[str, Any] = dict(request.path_params)
+            if one.scopes is not None:
+                given["caller"] = await self.authorizer.check(request, *one.scopes)
+            if decoder is not None:
+                given["body"] = await read(request, decoder)
+            if one.query is not None:
+                given["query"] = read_query(request, one.query)
+            found = await work(**{name: given[name] for name in one.takes})
             if isinstance(found, Response):
                 return found
-            return Response(status_code=204) if operation.answer is None else answer(found, operation.status)
+            return Response(status_code=204) if one.answer is None else answer(found, one.status)
 
         return endpoint
 
-    # ------------------------------------------------------------------ assign and report
+    # ------------------------------------------------------------------ assign and report: first in the list of routes
 
-    async def assign(self, call: Call) -> m.Assignments:
-        """Assign units."""
-        wanted: m.AssignRequest = call.body
-        started = await self._started(call.name("experiment"), call.key)
+    @operation("POST", f"{ONE}/assignments", ("assign",), 404, 409, 503)
+    async def assign(self, caller: m.KeyView, experiment: str, body: m.AssignRequest) -> m.Assignments:
+        """Assign units: to the same arms again within an epoch. Safe to repeat.
+
+        Args:
+            caller: The key of the request.
+            experiment: The experiment's id or name.
+            body: The request.
+        """
+        started = await self._started(experiment, caller)
         if started.description.request.source == "totals":
             raise conflict("this experiment is fed from an event log and assigns nobody")
-        if (wanted.units is None) == (wanted.count is None):
+        if (body.units is None) == (body.count is None):
             raise invalid("units", "give units (their names), or count, and not both")
-        if wanted.units is None and started.description.request.privacy_unit == "person":
+        if body.units is None and started.description.request.privacy_unit == "person":
             raise invalid("count", "people need names, so that each counts as often as promised: give units")
-        units = wanted.units if wanted.units is not None else [None] * (wanted.count or 0)
+        units = body.units if body.units is not None else [None] * (body.count or 0)
         assigned = await self.writer.do(Ask(started, units))
         self.metrics.assigned(len(units))
         return m.Assignments(assigned)
 
-    async def reward(self, call: Call) -> m.Receipt:
-        """Count one reward."""
-        (told,) = await self._tells(call.key, [(call.name("assignment"), call.body.reward)])
+    @operation("PUT", "/v1/rewards/{assignment}", ("report",), 404, 503, status=202)
+    async def reward(self, caller: m.KeyView, assignment: str, body: m.RewardRequest) -> m.Receipt:
+        """Report one reward. The first one stands; safe to repeat.
+
+        Args:
+            caller: The key of the request.
+            assignment: The assignment's token.
+            body: The request.
+        """
+        (told,) = await self._tells(caller, [(assignment, body.reward)])
         if told is None:
             raise not_found("such assignment")
         (status,) = await self.writer.do([told])
         return m.Receipt(status)
 
-    async def rewards(self, call: Call) -> m.Receipts:
-        """Count many rewards, each with its own status."""
-        told = await self._tells(call.key, [(one.assignment, one.reward) for one in call.body.rewards])
+    @operation("POST", "/v1/rewards:batch", ("report",), 503)
+    async def rewards(self, caller: m.KeyView, body: m.RewardBatch) -> m.Receipts:
+        """Report many rewards; each has its own status. Safe to repeat.
+
+        Args:
+            caller: The key of the request.
+            body: The request.
+        """
+        told = await self._tells(caller, [(one.assignment, one.reward) for one in body.rewards])
         known = [one for one in told if one is not None]
         found = iter(await self.writer.do(known) if known else ())
         return m.Receipts(["unknown" if one is None else next(found) for one in told])
 
-    async def _tells(self, key: m.KeyView, given: list[tuple[str, float]]) -> list[Tell | None]:
+    async def _tells(self, caller: m.KeyView, given: list[tuple[str, float]]) -> list[Tell | None]:
         """Return a report for each token that we made and that this key may report to; None for others."""
         places = [tokens.open_token(token) for token, _ in given]
         named = {place.experiment for place in places if place is not None}
-        known = {number: await self._reportable(key, number) for number in named}
+        known = {number: await self._reportable(caller, number) for number in named}
         told: list[Tell | None] = []
         for place, (token, reward) in zip(places, given, strict=True):
             started = None if place is None else known[place.experiment]
@@ -136,130 +146,195 @@ class API:
             told.append(Tell(started, place, started.description.grid.encode(reward, clip=True)))
         return told
 
-    async def _reportable(self, key: m.KeyView, number: int) -> Started | None:
+    async def _reportable(self, caller: m.KeyView, number: int) -> Started | None:
         """Return the experiment of this number; None if there is none that this key may report to."""
         try:
-            return await self._started(number, key)
+            return await self._started(number, caller)
         except ServiceProblem:
             return None
 
-    async def _started(self, name: str | int, key: m.KeyView) -> Started:
+    async def _started(self, name: str | int, caller: m.KeyView) -> Started:
         """Return a started experiment. A key for another one does not learn that it exists, nor its state."""
-        known = self.control.cached(name)
-        if known is None:
-            known = await run_in_threadpool(self.control.started, name, key.experiment)
-        may_see(key, known.uid, name)
-        return known
+        if self.control.is_cached(name):
+            return self.control.started(name, caller.experiment)
+        return await run_in_threadpool(self.control.started, name, caller.experiment)
 
     # ------------------------------------------------------------------ experiments
 
-    async def list_experiments(self, call: Call) -> m.Experiments:
-        """Return all experiments that this key may see."""
-        found = await run_in_threadpool(self.control.experiments)
-        return m.Experiments([one for one in found if call.key.experiment in {None, one.id}])
+    @operation("GET", "/v1/experiments", READ)
+    def list_experiments(self, caller: m.KeyView) -> m.Experiments:
+        """All experiments."""
+        return m.Experiments([one for one in self.control.experiments() if caller.experiment in {None, one.id}])
 
-    async def create_experiment(self, call: Call) -> m.ExperimentView:
-        """Make a draft."""
-        return await run_in_threadpool(self.control.create, call.body)
+    @operation("POST", "/v1/experiments", ADMIN, 409, status=201)
+    def create_experiment(self, body: m.NewExperiment) -> m.ExperimentView:
+        """Make an experiment, as a draft."""
+        return self.control.create(body)
 
-    async def show_experiment(self, call: Call) -> m.ExperimentView:
-        """Return one experiment, if this key may see it."""
-        name = call.name("experiment")
-        found = await run_in_threadpool(self.control.experiment, name)
-        may_see(call.key, found.id, name)
-        return found
+    @operation("GET", ONE, READ, 404)
+    def show_experiment(self, caller: m.KeyView, experiment: str) -> m.ExperimentView:
+        """One experiment, by id or name.
 
-    async def replace_experiment(self, call: Call) -> m.ExperimentView:
-        """Change a draft."""
-        return await run_in_threadpool(self.control.replace, call.name("experiment"), call.body)
+        Args:
+            caller: The key of the request.
+            experiment: The experiment's id or name.
+        """
+        return self.control.experiment(experiment, caller.experiment)
 
-    async def delete_experiment(self, call: Call) -> None:
+    @operation("PUT", ONE, ADMIN, 404, 409)
+    def replace_experiment(self, experiment: str, body: m.NewExperiment) -> m.ExperimentView:
+        """Change a draft.
+
+        Args:
+            experiment: The draft's id or name.
+            body: Its new description.
+        """
+        return self.control.replace(experiment, body)
+
+    @operation("DELETE", ONE, ADMIN, 404, 409)
+    def delete_experiment(self, experiment: str) -> None:
         """Delete a draft."""
-        await run_in_threadpool(self.control.delete, call.name("experiment"))
+        self.control.delete(experiment)
 
-    def _changing(self, verb: str) -> Callable[[Call], Awaitable[m.ExperimentView]]:
-        async def change(call: Call) -> m.ExperimentView:
-            work: Callable[[str], m.ExperimentView] = getattr(self.control, verb)
-            return await run_in_threadpool(work, call.name("experiment"))
+    @operation("POST", f"{ONE}/start", ADMIN, 404, 409)
+    def start_experiment(self, experiment: str) -> m.ExperimentView:
+        """Start a draft: its epsilon is reserved, and its first epoch opens."""
+        return self.control.start(experiment)
 
-        return change
+    @operation("POST", f"{ONE}/pause", ADMIN, 404, 409)
+    def pause_experiment(self, experiment: str) -> m.ExperimentView:
+        """Assign nobody new and release nothing for a while."""
+        return self.control.pause(experiment)
 
-    async def releases(self, call: Call) -> m.Releases:
-        """Return an experiment's releases."""
-        seen = await self.show_experiment(call)
-        return m.Releases(await run_in_threadpool(self.control.releases, seen.id))
+    @operation("POST", f"{ONE}/resume", ADMIN, 404, 409)
+    def resume_experiment(self, experiment: str) -> m.ExperimentView:
+        """Go on after a pause."""
+        return self.control.resume(experiment)
 
-    async def epochs(self, call: Call) -> m.Epochs:
-        """Return an experiment's epochs."""
-        seen = await self.show_experiment(call)
-        return m.Epochs(await run_in_threadpool(self.control.epochs, seen.id))
+    @operation("POST", f"{ONE}/stop", ADMIN, 404, 409)
+    def stop_experiment(self, experiment: str) -> m.ExperimentView:
+        """End it. The open epoch is discarded without a release; what was not spent is refunded."""
+        return self.control.stop(experiment)
 
-    async def plan(self, call: Call) -> m.PlanView:
-        """Return the plan of an experiment's open epoch."""
-        seen = await self.show_experiment(call)
-        return await run_in_threadpool(self.control.open_plan, seen.id)
+    @operation("POST", f"{ONE}/archive", ADMIN, 404, 409)
+    def archive_experiment(self, experiment: str) -> m.ExperimentView:
+        """Archive a stopped experiment: it assigns nobody any more."""
+        return self.control.archive(experiment)
 
-    async def totals(self, call: Call) -> None:
-        """Close an epoch with totals from an event log."""
-        seen = await self.show_experiment(call)
-        await run_in_threadpool(self.control.close_with, seen.id, call.body.epoch, call.body.totals)
+    @operation("GET", f"{ONE}/epochs", READ, 404)
+    def epochs(self, caller: m.KeyView, experiment: str) -> m.Epochs:
+        """Its epochs, oldest first.
+
+        Args:
+            caller: The key of the request.
+            experiment: The experiment's id or name.
+        """
+        return m.Epochs(self.control.epochs(experiment, caller.experiment))
+
+    @operation("GET", f"{ONE}/releases", READ, 404)
+    def releases(self, caller: m.KeyView, experiment: str) -> m.Releases:
+        """Its releases, oldest first.
+
+        Args:
+            caller: The key of the request.
+            experiment: The experiment's id or name.
+        """
+        return m.Releases(self.control.releases(experiment, caller.experiment))
+
+    @operation("GET", f"{ONE}/plan", ("analyse", "report"), 404, 409)
+    def plan(self, caller: m.KeyView, experiment: str) -> m.PlanView:
+        """The plan of the open epoch, for whoever aggregates an event log.
+
+        Args:
+            caller: The key of the request.
+            experiment: The experiment's id or name.
+        """
+        return self.control.open_plan(experiment, caller.experiment)
+
+    @operation("POST", f"{ONE}/totals", ("report",), 404, 409)
+    def totals(self, caller: m.KeyView, experiment: str, body: m.EpochTotals) -> None:
+        """Close the open epoch with exact totals from an event log; once.
+
+        Args:
+            caller: The key of the request.
+            experiment: The experiment's id or name.
+            body: The totals.
+        """
+        self.control.close_with(experiment, body.epoch, body.totals, caller.experiment)
         if self.journal is not None:
-            await run_in_threadpool(self.journal.catch_up, self.control.database)
+            self.journal.catch_up(self.control.database)
 
     # ------------------------------------------------------------------ populations, keys, planning
 
-    async def populations(self, call: Call) -> m.Populations:
-        """Return all populations."""
-        _for_all(call.key)
-        return m.Populations(await run_in_threadpool(self.control.populations))
+    @operation("GET", "/v1/populations", READ)
+    def populations(self, caller: m.KeyView) -> m.Populations:
+        """All populations and their budgets."""
+        _for_all(caller)
+        return m.Populations(self.control.populations())
 
-    async def create_population(self, call: Call) -> m.PopulationView:
-        """Make a population."""
-        return await run_in_threadpool(self.control.create_population, call.body)
+    @operation("POST", "/v1/populations", ADMIN, 409, status=201)
+    def create_population(self, body: m.NewPopulation) -> m.PopulationView:
+        """Make a population with its budget."""
+        return self.control.create_population(body)
 
-    async def set_budget(self, call: Call) -> m.PopulationView:
-        """Change a population's budget."""
-        return await run_in_threadpool(self.control.set_budget, call.name("population"), call.body.budget)
+    @operation("PUT", "/v1/populations/{population}", ADMIN, 404, 409)
+    def set_budget(self, population: str, body: m.NewBudget) -> m.PopulationView:
+        """Change a budget; never to less than is reserved.
 
-    async def ledger(self, call: Call) -> m.Ledger:
-        """Return a population's ledger."""
-        _for_all(call.key)
-        return await run_in_threadpool(self.control.ledger, call.name("population"))
+        Args:
+            population: The population's name.
+            body: The new budget.
+        """
+        return self.control.set_budget(population, body.budget)
 
-    async def keys(self, _: Call) -> m.Keys:
-        """Return all keys, without their secrets."""
-        return m.Keys(await run_in_threadpool(self.control.keys))
+    @operation("GET", "/v1/populations/{population}/ledger", READ, 404)
+    def ledger(self, caller: m.KeyView, population: str) -> m.Ledger:
+        """A population's ledger, line by line.
 
-    async def make_key(self, call: Call) -> m.MadeKey:
-        """Make a key."""
-        return await run_in_threadpool(self.control.make_key, call.body)
+        Args:
+            caller: The key of the request.
+            population: The population's name.
+        """
+        _for_all(caller)
+        return self.control.ledger(population)
 
-    async def revoke_key(self, call: Call) -> m.KeyView:
+    @operation("GET", "/v1/keys", ADMIN)
+    def keys(self) -> m.Keys:
+        """All keys, without their secrets."""
+        return m.Keys(self.control.keys())
+
+    @operation("POST", "/v1/keys", ADMIN, 404, status=201)
+    def make_key(self, body: m.NewKey) -> m.MadeKey:
+        """Make a key. It is shown this once."""
+        return self.control.make_key(body)
+
+    @operation("DELETE", "/v1/keys/{key}", ADMIN, 404)
+    def revoke_key(self, key: str) -> m.KeyView:
         """Revoke a key."""
-        return await run_in_threadpool(self.control.revoke_key, call.name("key"))
+        return self.control.revoke_key(key)
 
-    async def algorithms(self, _: Call) -> m.Algorithms:
-        """Return the policies and rules that can be run."""
+    @operation("GET", "/v1/algorithms", READ)
+    async def algorithms(self) -> m.Algorithms:
+        """The policies and rules that can be run."""
         return m.Algorithms(self.control.algorithms())
 
-    async def planner(self, call: Call) -> m.ExperimentPlan:
-        """Return the epochs that an experiment would take."""
-        try:
-            given = msgspec.convert(dict(call.request.query_params), m.PlannerRequest, strict=False)
-        except msgspec.ValidationError as error:
-            raise _badly_formed(error) from None
-        return await run_in_threadpool(self.control.plan, given)
+    @operation("GET", "/v1/planner", READ)
+    def planner(self, query: m.PlannerRequest) -> m.ExperimentPlan:
+        """The length of an experiment before it is run."""
+        return self.control.plan(query)
 
     # ------------------------------------------------------------------ machines
 
-    async def health(self, _: Call) -> m.Health:
-        """Answer, which shows that the process is alive."""
+    @operation("GET", "/healthz", None)
+    async def health(self) -> m.Health:
+        """Answers if the process is alive."""
         return m.Health("ok")
 
-    async def ready(self, _: Call) -> m.Health | Response:
-        """Ask the database for the time, which shows that the process can serve."""
+    @operation("GET", "/readyz", None, 503)
+    def ready(self) -> m.Health | Response:
+        """Answers 200 if the database does."""
         try:
-            await run_in_threadpool(self.control.now)
+            self.control.now()
         except Exception as error:  # whatever it is, this process cannot serve now
             return answer(m.Health("unavailable", type(error).__name__), 503)
         return m.Health("ok")
@@ -284,12 +359,12 @@ def answer(message: Any, status: int = 200) -> Response:
     return Response(_ENCODER.encode(message), status, media_type="application/json")
 
 
-async def read(request: Request, kind: type) -> Any:
+async def read(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
     """Return the body of a request as a message.
 
     Args:
         request: The request.
-        kind: The message's type.
+        decoder: The decoder of the message's type.
 
     Raises:
         ServiceProblem: The body is too large, no JSON, or not of this type; it names the field at fault.
@@ -298,13 +373,29 @@ async def read(request: Request, kind: type) -> Any:
     if len(body) > MOST_BYTES:
         raise ServiceProblem(413, "too large", f"a request has at most {MOST_BYTES:,} bytes")
     try:
-        return _DECODERS[kind].decode(body)
+        return decoder.decode(body)
     except msgspec.ValidationError as error:
         raise _badly_formed(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ServiceProblem(400, "not JSON", f"the body is not JSON: {error}") from None
     except RecursionError:
         raise ServiceProblem(400, "not JSON", "the body is nested too deeply") from None
+
+
+def read_query(request: Request, kind: type[T]) -> T:
+    """Return the query of a request as a message.
+
+    Args:
+        request: The request.
+        kind: The message's type.
+
+    Raises:
+        ServiceProblem: The query is not of this type; it names the field at fault.
+    """
+    try:
+        return msgspec.convert(dict(request.query_params), kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise _badly_formed(error) from None
 
 
 def _badly_formed(error: msgspec.ValidationError) -> ServiceProblem:

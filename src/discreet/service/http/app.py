@@ -18,15 +18,15 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import dashboard
+from discreet.service.errors import ServiceProblem, not_found
 from discreet.service.experiments import closing
 from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.api import API
-from discreet.service.http.errors import ServiceProblem, not_found
-from discreet.service.http.messages import Problem
 from discreet.service.http.metrics import Metrics
-from discreet.service.storage.database import UNAVAILABLE, Database
+from discreet.service.messages import Problem
+from discreet.service.storage import UNAVAILABLE, Database
 
 log = logging.getLogger("discreet.service")
 TICK = 1.0  # seconds between looks for due epochs: a coarse clock hides how long a release took
@@ -128,19 +128,16 @@ def make_app(
         *dashboard.routes(control, secure=secure),
     ]
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
-        ServiceProblem: _problem,
+        ServiceProblem: lambda _, problem: problem_response(problem),
         HTTPException: _http_problem,
         **dict.fromkeys(UNAVAILABLE, _unavailable),
         Exception: _unforeseen,
     }
-    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
-    return Outermost(_reachable(app, origins) if origins else app, metrics)
-
-
-def _reachable(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
-    """Let pages of other sites send what the browser's client sends, with a key and without cookies."""
-    headers = ("authorization", "content-type")
-    return CORSMiddleware(app, allow_origins=origins, allow_methods=("POST", "PUT"), allow_headers=headers)
+    app: ASGIApp = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    if origins:  # whose pages may send what the browser's client sends, with a key and without cookies
+        headers = ("authorization", "content-type")
+        app = CORSMiddleware(app, allow_origins=origins, allow_methods=("POST", "PUT"), allow_headers=headers)
+    return Outermost(app, metrics)
 
 
 class Outermost:
@@ -185,14 +182,8 @@ def problem_response(problem: ServiceProblem) -> Response:
     """Return a problem as RFC 9457 has it."""
     kind = f"urn:discreet:{problem.title.replace(' ', '-')}"
     said = Problem(kind, problem.title, problem.status, problem.detail, problem.field)
-    headers = {"WWW-Authenticate": "Bearer"} if problem.status == 401 else None
-    if problem.status == 503:
-        headers = {"Retry-After": "1"}
+    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}.get(problem.status)
     return Response(msgspec.json.encode(said), problem.status, headers, media_type="application/problem+json")
-
-
-def _problem(_: Request, problem: Any) -> Response:
-    return problem_response(problem)
 
 
 def _http_problem(_: Request, error: Any) -> Response:

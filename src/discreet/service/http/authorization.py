@@ -6,9 +6,9 @@ import time
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
-from discreet.service.http.errors import ServiceProblem, not_found
-from discreet.service.http.messages import KeyView, Scope
+from discreet.service.messages import KeyView, Scope
 
 _MOMENT = 1.0  # seconds for which a key is cached, and so the time that a revocation may take
 _MOST = 10_000
@@ -75,18 +75,3 @@ def bearer(request: Request) -> str:
     if kind.lower() != "bearer" or not key:
         raise ServiceProblem(401, "unauthorized", "give a key in the header, as Authorization: Bearer dk_...")
     return key.strip()
-
-
-def may_see(key: KeyView, experiment: str, name: str | int) -> None:
-    """Refuse a key that is for another experiment, as if this one did not exist.
-
-    Args:
-        key: The key.
-        experiment: The public id of the experiment that was found.
-        name: The name by which it was asked for.
-
-    Raises:
-        ServiceProblem: The key is for another experiment.
-    """
-    if key.experiment is not None and key.experiment != experiment:
-        raise not_found(f"experiment {name!r}")

@@ -4,8 +4,10 @@ Where only successes are reported, the number of rewards is the number of succes
 the requests that carry them are counted with all others.
 """
 
+import itertools
 import threading
 from bisect import bisect_left
+from collections.abc import Mapping
 
 from discreet._version import __version__
 
@@ -49,30 +51,23 @@ class Metrics:
     def text(self) -> str:
         """Return all counters in Prometheus' format."""
         with self._lock:
-            lines = [
-                "# TYPE discreet_info gauge",
-                f'discreet_info{{version="{__version__}"}} 1',
-                "# TYPE discreet_http_responses_total counter",
-                *[f'discreet_http_responses_total{{code="{code}"}} {n}' for code, n in sorted(self._answers.items())],
-                "# TYPE discreet_http_request_seconds histogram",
-                *self._histogram(),
-                "# TYPE discreet_assigned_units_total counter",
-                f"discreet_assigned_units_total {self._assigned}",
-                "# TYPE discreet_closed_epochs_total counter",
-                f"discreet_closed_epochs_total {self._closed}",
-                "# TYPE discreet_failed_closes_total counter",
-                f"discreet_failed_closes_total {self._failed_closes}",
+            answers = {f'{{code="{code}"}}': count for code, count in sorted(self._answers.items())}
+            families: list[tuple[str, str, Mapping[str, int | str]]] = [
+                ("info", "gauge", {f'{{version="{__version__}"}}': 1}),
+                ("http_responses_total", "counter", answers),
+                ("http_request_seconds", "histogram", self._histogram()),
+                ("assigned_units_total", "counter", {"": self._assigned}),
+                ("closed_epochs_total", "counter", {"": self._closed}),
+                ("failed_closes_total", "counter", {"": self._failed_closes}),
             ]
+        lines = []
+        for name, kind, samples in families:
+            lines += [f"# TYPE discreet_{name} {kind}"]
+            lines += [f"discreet_{name}{label} {value}" for label, value in samples.items()]
         return "\n".join(lines) + "\n"
 
-    def _histogram(self) -> list[str]:
-        lines, below = [], 0
-        for bound, count in zip((*map(str, _BOUNDS), "+Inf"), self._times, strict=True):
-            below += count
-            lines.append(f'discreet_http_request_seconds_bucket{{le="{bound}"}} {below}')
-        total = sum(self._times)
-        return [
-            *lines,
-            f"discreet_http_request_seconds_sum {self._seconds:.6f}",
-            f"discreet_http_request_seconds_count {total}",
-        ]
+    def _histogram(self) -> dict[str, int | str]:
+        bounds = (*map(str, _BOUNDS), "+Inf")
+        below = itertools.accumulate(self._times)
+        buckets = {f'_bucket{{le="{bound}"}}': count for bound, count in zip(bounds, below, strict=True)}
+        return {**buckets, "_sum": f"{self._seconds:.6f}", "_count": sum(self._times)}

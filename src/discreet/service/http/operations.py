@@ -1,28 +1,43 @@
-"""Every operation of the API in one table: its path, its scopes, its request and its answer.
+"""Operations of the API: each is declared once, on the method that does it.
 
-The routes, the checks of keys and the OpenAPI document are made from it.
+The routes, the checks of keys and the OpenAPI document (`document`) follow from the declarations.
 """
 
+import inspect
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeVar, get_args, get_type_hints
 
-from discreet.service.http import messages as m
-from discreet.service.http.messages import Scope
+import msgspec
+
+from discreet._version import __version__
+from discreet.service import messages as m
+from discreet.service.messages import Scope
+
+_REF = "#/components/schemas/{name}"
+_ABOUT = (
+    "Private experiments: assign, report, and read what was released with noise. No answer holds a reward, or anything "
+    "that follows from rewards other than by a release."
+)
+Work = TypeVar("Work", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One line of the table.
+    """One operation.
 
     Args:
         method: The HTTP method.
         path: The path, with parameters in braces.
-        name: The method of `API` that does it.
+        name: The name of the method of `API` that does it.
         about: A sentence about it.
+        takes: The names of what it takes: parameters of the path, `body`, `query`, and `caller`, the request's key.
         scopes: The scopes of which a key must have one; None if anybody may call it.
         answer: The type of its answer; None if it has none.
         body: The type of its request, if it takes one.
-        status: The status of its answer.
         query: The type of its query, if it takes one.
+        status: The status of its answer.
         problems: Further statuses of its refusals.
     """
 
@@ -30,89 +45,139 @@ class Operation:
     path: str
     name: str
     about: str
+    takes: tuple[str, ...]
     scopes: tuple[Scope, ...] | None
     answer: type | None
-    body: type | None = None
-    status: int = 200
-    query: type | None = None
-    problems: tuple[int, ...] = ()
+    body: type | None
+    query: type | None
+    status: int
+    problems: tuple[int, ...]
 
 
-ONE = "/v1/experiments/{experiment}"
-READ: tuple[Scope, ...] = ("analyse",)
-ADMIN: tuple[Scope, ...] = ()
-VERBS = {
-    "start": "Start a draft: its epsilon is reserved, and its first epoch opens.",
-    "pause": "Assign nobody new and release nothing for a while.",
-    "resume": "Go on after a pause.",
-    "stop": "End it. The open epoch is discarded without a release; what was not spent is refunded.",
-    "archive": "Archive a stopped experiment: it assigns nobody any more.",
+OPERATIONS: list[Operation] = []
+"""All operations, in the order of their routes."""
+
+
+def operation(
+    method: str, path: str, scopes: tuple[Scope, ...] | None, *problems: int, status: int = 200
+) -> Callable[[Work], Work]:
+    """Return a decorator that declares an operation. Its messages are those of the method's annotations.
+
+    Args:
+        method: The HTTP method.
+        path: The path, with parameters in braces.
+        scopes: The scopes of which a key must have one; None if anybody may call it.
+        *problems: Statuses of its refusals, besides those that follow from its key and its messages.
+        status: The status of its answer.
+    """
+
+    def declare(work: Work) -> Work:
+        hints = get_type_hints(work)
+        answers = get_args(hints["return"]) or (hints["return"],)
+        answer = next((kind for kind in answers if issubclass(kind, msgspec.Struct)), None)
+        about = (inspect.getdoc(work) or "").partition("\n")[0]
+        takes = tuple(inspect.signature(work).parameters)[1:]
+        body, query = hints.get("body"), hints.get("query")
+        status_of = 204 if answer is None else status
+        name = work.__name__
+        OPERATIONS.append(Operation(method, path, name, about, takes, scopes, answer, body, query, status_of, problems))
+        return work
+
+    return declare
+
+
+# ---------------------------------------------------------------------- the OpenAPI document
+
+
+def document() -> dict[str, Any]:
+    """Return the OpenAPI document about all operations, as JSON values."""
+    kinds: list[Any] = [m.Problem]
+    for operation in OPERATIONS:
+        kinds += [kind for kind in (operation.answer, operation.body) if kind is not None and kind not in kinds]
+    _, components = msgspec.json.schema_components(kinds, ref_template=_REF)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "discreet", "version": __version__, "description": _ABOUT},
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer", "description": "a key that begins with dk_"}
+            },
+        },
+    }
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    answers: dict[str, Any] = {str(operation.status): _answer(operation)}
+    expected = {*operation.problems}
+    if operation.scopes is not None:
+        expected |= {401, 403}
+    if operation.body is not None:
+        expected |= {400, 413, 422}
+    if operation.query is not None:
+        expected |= {422}
+    for status in sorted(expected):
+        answers[str(status)] = _problem(operation, status)
+    described: dict[str, Any] = {"operationId": operation.name, "summary": operation.about, "responses": answers}
+    names = re.findall(r"{(\w+)}", operation.path)
+    text = {"type": "string", "minLength": 1}
+    parameters = [{"name": name, "in": "path", "required": True, "schema": text} for name in names]
+    if operation.query is not None:
+        parameters += _query_parameters(operation.query)
+    if parameters:
+        described["parameters"] = parameters
+    if operation.body is not None:
+        described["requestBody"] = {"required": True, "content": _content(operation.body)}
+    if operation.scopes is not None:
+        described["security"] = [{"key": []}]
+        described["description"] = f"Needs a key with the scope {' or '.join((*operation.scopes, 'admin'))}."
+    return described
+
+
+def _answer(operation: Operation) -> dict[str, Any]:
+    if operation.answer is None:
+        return {"description": "done"}
+    return {"description": (operation.answer.__doc__ or "").split("\n")[0], "content": _content(operation.answer)}
+
+
+def _problem(operation: Operation, status: int) -> dict[str, Any]:
+    if operation.name == "ready":
+        return {"description": "it does not", "content": _content(m.Health)}
+    return {"description": _WORDS[status], "content": _content(m.Problem, "application/problem+json")}
+
+
+_WORDS = {
+    400: "not JSON",
+    401: "no key, or one that is unknown, expired or revoked",
+    403: "the key may not do this",
+    404: "there is no such thing for this key",
+    409: "not now: the state does not allow it, or the budget does not",
+    413: "too large",
+    422: "something in the request is not as it should be",
+    503: "the database did not confirm it; it is safe to try again in a moment",
 }
 
-OPERATIONS = (
-    Operation("GET", "/v1/experiments", "list_experiments", "All experiments.", READ, m.Experiments),
-    Operation(
-        "POST", "/v1/experiments", "create_experiment", "Make an experiment, as a draft.", ADMIN, m.ExperimentView,
-        body=m.NewExperiment, status=201, problems=(409,),
-    ),
-    Operation("GET", ONE, "show_experiment", "One experiment, by id or name.", READ, m.ExperimentView, problems=(404,)),
-    Operation(
-        "PUT", ONE, "replace_experiment", "Change a draft.", ADMIN, m.ExperimentView, body=m.NewExperiment,
-        problems=(404, 409),
-    ),
-    Operation("DELETE", ONE, "delete_experiment", "Delete a draft.", ADMIN, None, status=204, problems=(404, 409)),
-    *[
-        Operation("POST", f"{ONE}/{verb}", f"{verb}_experiment", about, ADMIN, m.ExperimentView, problems=(404, 409))
-        for verb, about in VERBS.items()
-    ],
-    Operation(
-        "POST", f"{ONE}/assignments", "assign",
-        "Assign units: to the same arms again within an epoch. Safe to repeat.",
-        ("assign",), m.Assignments, body=m.AssignRequest, problems=(404, 409, 503),
-    ),
-    Operation(
-        "PUT", "/v1/rewards/{assignment}", "reward",
-        "Report one reward. The first one stands; safe to repeat.",
-        ("report",), m.Receipt, body=m.RewardRequest, status=202, problems=(404, 503),
-    ),
-    Operation(
-        "POST", "/v1/rewards:batch", "rewards", "Report many rewards; each has its own status. Safe to repeat.",
-        ("report",), m.Receipts, body=m.RewardBatch, problems=(503,),
-    ),
-    Operation("GET", f"{ONE}/epochs", "epochs", "Its epochs, oldest first.", READ, m.Epochs, problems=(404,)),
-    Operation("GET", f"{ONE}/releases", "releases", "Its releases, oldest first.", READ, m.Releases, problems=(404,)),
-    Operation(
-        "GET", f"{ONE}/plan", "plan", "The plan of the open epoch, for whoever aggregates an event log.",
-        ("analyse", "report"), m.PlanView, problems=(404, 409),
-    ),
-    Operation(
-        "POST", f"{ONE}/totals", "totals", "Close the open epoch with exact totals from an event log; once.",
-        ("report",), None, body=m.EpochTotals, status=204, problems=(404, 409),
-    ),
-    Operation("GET", "/v1/populations", "populations", "All populations and their budgets.", READ, m.Populations),
-    Operation(
-        "POST", "/v1/populations", "create_population", "Make a population with its budget.", ADMIN, m.PopulationView,
-        body=m.NewPopulation, status=201, problems=(409,),
-    ),
-    Operation(
-        "PUT", "/v1/populations/{population}", "set_budget", "Change a budget; never to less than is reserved.", ADMIN,
-        m.PopulationView, body=m.NewBudget, problems=(404, 409),
-    ),
-    Operation(
-        "GET", "/v1/populations/{population}/ledger", "ledger", "A population's ledger, line by line.", READ,
-        m.Ledger, problems=(404,),
-    ),
-    Operation("GET", "/v1/keys", "keys", "All keys, without their secrets.", ADMIN, m.Keys),
-    Operation(
-        "POST", "/v1/keys", "make_key", "Make a key. It is shown this once.", ADMIN, m.MadeKey, body=m.NewKey,
-        status=201, problems=(404,),
-    ),
-    Operation("DELETE", "/v1/keys/{key}", "revoke_key", "Revoke a key.", ADMIN, m.KeyView, problems=(404,)),
-    Operation("GET", "/v1/algorithms", "algorithms", "The policies and rules that can be run.", READ, m.Algorithms),
-    Operation(
-        "GET", "/v1/planner", "planner", "The length of an experiment before it is run.", READ, m.ExperimentPlan,
-        query=m.PlannerRequest,
-    ),
-    Operation("GET", "/healthz", "health", "Answers if the process is alive.", None, m.Health),
-    Operation("GET", "/readyz", "ready", "Answers 200 if the database does.", None, m.Health, problems=(503,)),
-)  # fmt: skip
+
+def _content(kind: type, media: str = "application/json") -> dict[str, Any]:
+    return {media: {"schema": {"$ref": _REF.format(name=kind.__name__)}}}
+
+
+def _query_parameters(kind: type) -> list[dict[str, Any]]:
+    _, components = msgspec.json.schema_components([kind], ref_template=_REF)
+    schema = components[kind.__name__]
+    required = set(schema.get("required", ()))
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _plain(part)}
+        for name, part in schema["properties"].items()
+    ]
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter: a query has no null, so what may be null may be left out."""
+    choices = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    kept = choices[0] if choices else schema
+    return {key: value for key, value in kept.items() if not (key == "default" and value is None)}

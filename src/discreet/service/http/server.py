@@ -16,8 +16,8 @@ from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.restoring import Forfeited, recover
 from discreet.service.http.app import TICK, make_app
-from discreet.service.storage import open_database
-from discreet.service.storage.database import Database, failure
+from discreet.service.storage import Database, open_database
+from discreet.service.storage.database import failure
 
 DATABASE, HOST, PORT = "discreet.db", "127.0.0.1", 8477
 _PASSED_ON = "DISCREET_SERVER"  # the environment variable by which a process passes settings to its workers
@@ -100,8 +100,7 @@ def prepare(settings: Settings, *, restored: bool = False) -> Prepared:
     try:
         key = Control(database).set_up()
         journal = settings.open_journal(database)
-        behind = restored or (journal is not None and journal.is_ahead(database))
-        forfeited = recover(database, journal, asked=restored) if behind else []
+        forfeited = recover(database, journal, asked=restored)
         if journal is not None:
             journal.catch_up(database)
         return Prepared(key, forfeited)
@@ -116,14 +115,14 @@ def prepare(settings: Settings, *, restored: bool = False) -> Prepared:
 
 def serve(settings: Settings) -> None:
     """Serve until interrupted."""
-    quiet: dict[str, Any] = {"access_log": False, "log_level": "warning", "server_header": False}
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    where: dict[str, Any] = {"host": settings.host, "port": settings.port, "timeout_graceful_shutdown": 10}
+    options: dict[str, Any] = {"host": settings.host, "port": settings.port, "timeout_graceful_shutdown": 10}
+    options |= {"access_log": False, "log_level": "warning", "server_header": False}
     if settings.workers == 1:
-        uvicorn.run(_app(settings), **where, **quiet)
+        uvicorn.run(_app(settings), **options)
         return
     os.environ[_PASSED_ON] = json.dumps(asdict(settings))
-    uvicorn.run("discreet.service.http.server:worker", factory=True, workers=settings.workers, **where, **quiet)
+    uvicorn.run("discreet.service.http.server:worker", factory=True, workers=settings.workers, **options)
 
 
 def worker() -> ASGIApp:

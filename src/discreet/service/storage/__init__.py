@@ -7,11 +7,15 @@ from sqlalchemy.exc import ArgumentError as UrlError
 from sqlalchemy.exc import NoSuchModuleError
 
 from discreet.core.errors import ArgumentError
-from discreet.service.storage.database import Database
+from discreet.service.storage.database import UNAVAILABLE, Database, DuplicateError, Slot, Transaction
 from discreet.service.storage.postgresql import PostgreSQL
+from discreet.service.storage.schema import Epoch, Experiment, Key, Line, Population, Released
 from discreet.service.storage.sqlite import SQLite
 
-__all__ = ["Database", "PostgreSQL", "SQLite", "open_database"]
+__all__ = [
+    "UNAVAILABLE", "Database", "DuplicateError", "Epoch", "Experiment", "Key", "Line", "Population", "PostgreSQL",
+    "Released", "SQLite", "Slot", "Transaction", "open_database",
+]  # fmt: skip
 
 
 def open_database(address: str | os.PathLike[str], clock: Callable[[], float] | None = None) -> Database:

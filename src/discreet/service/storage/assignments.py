@@ -1,29 +1,54 @@
-"""SQL about assignments, participants and the sums of open epochs: the hot path."""
+"""SQL about assignments, participants, and the slots and sums of open epochs: the hot path."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, func, insert, select
 
 from discreet.service.storage import schema
-from discreet.service.storage.database import Slot, Transaction
-from discreet.service.storage.epochs import Epoch
+from discreet.service.storage.database import Transaction
+from discreet.service.storage.schema import Epoch
 
 ASSIGNMENT, COUNTER, PARTICIPANT = schema.assignment, schema.counter, schema.participant
+_DEALING = """SELECT number, generation, plan, learns, quota, dealt FROM epoch
+    WHERE experiment = :experiment AND state = 'open'"""
+_STATE = "SELECT state, {now} FROM experiment WHERE id = :experiment"
+_IS_OPEN = """SELECT 1 FROM epoch
+    WHERE experiment = :experiment AND number = :epoch AND generation = :generation AND state = 'open'"""
 # A unit's pseudonym is of one experiment. With + 0 the index of units is the only one that fits: PostgreSQL, which
 # knows little of a young table, may read all of another one instead.
 _KNOWN = """SELECT unit, slot, arm, deadline FROM assignment
-    WHERE {units} AND experiment + 0 = :experiment AND epoch + 0 = :epoch"""
-_PARTICIPANTS = "SELECT unit FROM participant WHERE {units} AND experiment + 0 = :experiment"
+    WHERE {listed} AND experiment + 0 = :experiment AND epoch + 0 = :epoch"""
+_PARTICIPANTS = "SELECT unit FROM participant WHERE {listed} AND experiment + 0 = :experiment"
 # 1 for the first time, and then 2 and 3 in turn: where nothing changed, SQLite would not wait for the disk.
 _REPORT = """UPDATE assignment SET told = CASE told WHEN 0 THEN 1 WHEN 2 THEN 3 ELSE 2 END
-    WHERE experiment = :experiment AND epoch = :epoch AND {slots} AND deadline >= {now}
+    WHERE experiment = :experiment AND epoch = :epoch AND {listed} AND deadline >= {now}
     RETURNING slot, arm, unit, told"""
-_RETRACT = "UPDATE assignment SET told = 0 WHERE experiment = :experiment AND epoch = :epoch AND {slots}"
+_RETRACT = "UPDATE assignment SET told = 0 WHERE experiment = :experiment AND epoch = :epoch AND {listed}"
 _ADD = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
     VALUES (:experiment, :epoch, :shard, :arm, :told, :total)
     ON CONFLICT (experiment, epoch, shard, arm)
     DO UPDATE SET told = counter.told + excluded.told, total = counter.total + excluded.total"""
+
+
+class Dealing(NamedTuple):
+    """The part of an open epoch that dealing its slots needs.
+
+    Attributes:
+        number: Its number.
+        generation: A random number that is in all its tokens.
+        plan: The number of slots of each arm, by index.
+        learns: False if its rewards decide nothing.
+        quota: The number of all slots.
+        dealt: The number of slots that were assigned.
+    """
+
+    number: int
+    generation: int
+    plan: dict[int, int]
+    learns: bool
+    quota: int
+    dealt: int
 
 
 class Assigned(NamedTuple):
@@ -56,6 +81,46 @@ class Reported(NamedTuple):
     first: bool
 
 
+def state_and_dealing(transaction: Transaction, experiment: int) -> tuple[str, float, Dealing | None]:
+    """Return an experiment's state, the time, and its open epoch, which nobody else can change meanwhile.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+    """
+    mine = {"experiment": experiment}
+    epochs = transaction.database.select_for_update(transaction, _DEALING, mine)
+    clock, given = transaction.database.clock()
+    ((state, now),) = transaction.run(_STATE.format(now=clock), {**mine, **given})
+    if not epochs:
+        return state, now, None
+    number, generation, plan, learns, quota, dealt = epochs[0]
+    return state, now, Dealing(number, generation, schema.read_pulls(plan), bool(learns), quota, dealt)
+
+
+def is_open(transaction: Transaction, experiment: int, epoch: int, generation: int) -> bool:
+    """Return True if this very epoch is open.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+        epoch: The epoch's number.
+        generation: The epoch's generation.
+    """
+    given = {"experiment": experiment, "epoch": epoch, "generation": generation}
+    return bool(transaction.run(_IS_OPEN, given))
+
+
+def _run_on(
+    transaction: Transaction, statement: str, column: str, values: Sequence[Any], **given: int
+) -> Sequence[Any]:
+    """Run SQL on the rows whose column is among some values."""
+    database = transaction.database
+    clock, now = database.clock()
+    sql = statement.format(listed=database.among(column), now=clock)
+    return transaction.run(sql, {**given, **now, "listed": database.as_list(values)})
+
+
 def assigned(transaction: Transaction, experiment: int, epoch: int, units: Sequence[str]) -> dict[str, Assigned]:
     """Return the assignments that units have in an epoch, by pseudonym.
 
@@ -65,9 +130,7 @@ def assigned(transaction: Transaction, experiment: int, epoch: int, units: Seque
         epoch: The epoch's number.
         units: Pseudonyms.
     """
-    database = transaction.database
-    given = {"experiment": experiment, "epoch": epoch, "listed": database.as_list(units)}
-    rows = transaction.run(_KNOWN.format(units=database.among("unit")), given)
+    rows = _run_on(transaction, _KNOWN, "unit", units, experiment=experiment, epoch=epoch)
     return {unit: Assigned(slot, arm, deadline) for unit, slot, arm, deadline in rows}
 
 
@@ -79,10 +142,7 @@ def participants(transaction: Transaction, experiment: int, units: Sequence[str]
         experiment: The experiment's number.
         units: Pseudonyms.
     """
-    database = transaction.database
-    given = {"experiment": experiment, "listed": database.as_list(units)}
-    rows = transaction.run(_PARTICIPANTS.format(units=database.among("unit")), given)
-    return [unit for (unit,) in rows]
+    return [unit for (unit,) in _run_on(transaction, _PARTICIPANTS, "unit", units, experiment=experiment)]
 
 
 def add_participants(transaction: Transaction, experiment: int, units: Sequence[str]) -> None:
@@ -96,33 +156,6 @@ def add_participants(transaction: Transaction, experiment: int, units: Sequence[
     transaction.execute(insert(PARTICIPANT), [{"experiment": experiment, "unit": unit} for unit in units])
 
 
-def deal(
-    transaction: Transaction,
-    experiment: int,
-    epoch: int,
-    slots: Sequence[Slot],
-    *,
-    dealt: int,
-    deadline: float,
-    full_at: float | None,
-    due_at: float | None,
-) -> None:
-    """Write assignments, and the progress of their epoch.
-
-    Args:
-        transaction: The transaction.
-        experiment: The experiment's number.
-        epoch: The epoch's number.
-        slots: The slots that are dealt.
-        dealt: The number of slots that are dealt by now.
-        deadline: When the rewards of these slots must have come.
-        full_at: The time if all slots are dealt now.
-        due_at: When the epoch may be closed if all slots are dealt now.
-    """
-    progress = {"dealt": dealt, "full_at": full_at, "due_at": due_at, "deadline": deadline}
-    transaction.database.deal(transaction, {"experiment": experiment, "epoch": epoch, **progress}, slots)
-
-
 def report(transaction: Transaction, experiment: int, epoch: int, slots: Sequence[int]) -> list[Reported]:
     """Mark slots as reported, and return those whose deadline has not passed.
 
@@ -132,10 +165,7 @@ def report(transaction: Transaction, experiment: int, epoch: int, slots: Sequenc
         epoch: The epoch's number.
         slots: Indexes of slots.
     """
-    database = transaction.database
-    clock, now = database.clock()
-    given = {"experiment": experiment, "epoch": epoch, "listed": database.as_list(slots), **now}
-    rows = transaction.run(_REPORT.format(slots=database.among("slot"), now=clock), given)
+    rows = _run_on(transaction, _REPORT, "slot", slots, experiment=experiment, epoch=epoch)
     return [Reported(slot, arm, unit, told == 1) for slot, arm, unit, told in rows]
 
 
@@ -148,9 +178,7 @@ def retract(transaction: Transaction, experiment: int, epoch: int, slots: Sequen
         epoch: The epoch's number.
         slots: Indexes of slots.
     """
-    database = transaction.database
-    given = {"experiment": experiment, "epoch": epoch, "listed": database.as_list(slots)}
-    transaction.run(_RETRACT.format(slots=database.among("slot")), given)
+    _run_on(transaction, _RETRACT, "slot", slots, experiment=experiment, epoch=epoch)
 
 
 def add_totals(

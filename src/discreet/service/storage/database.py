@@ -7,13 +7,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, CursorResult, Engine, Executable
+from sqlalchemy import Connection, CursorResult, Engine, Executable, Select, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import IntegrityError as DuplicateError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
+
+from discreet.service.storage.schema import TABLES
 
 __all__ = ["UNAVAILABLE", "Database", "DuplicateError", "Slot", "Transaction", "failure"]
 
@@ -23,6 +26,7 @@ _RETRIES = 8
 UPDATE_DEALT = """UPDATE epoch SET dealt = :dealt, full_at = :full_at, due_at = :due_at
     WHERE experiment = :experiment AND number = :epoch"""
 """The statement of `Database.deal` that both databases share."""
+Row = TypeVar("Row")
 _Result = TypeVar("_Result")
 
 
@@ -39,6 +43,74 @@ class Transaction:
     def __init__(self, database: Database, connection: Connection) -> None:
         self.database, self.connection = database, connection
 
+    def rows(self, kind: Callable[..., Row], /, *order: str, **where: Any) -> list[Row]:
+        """Return rows of a table.
+
+        Args:
+            kind: The kind of row.
+            *order: The columns to sort by; with a "-" before its name from the largest value on.
+            **where: The values of columns, or tuples of values.
+        """
+        return [kind(*row) for row in self.fetch(_select(kind, order, where))]
+
+    def find(self, kind: Callable[..., Row], /, *order: str, hold: bool = False, **where: Any) -> Row | None:
+        """Return the first row that there is.
+
+        Args:
+            kind: The kind of row.
+            *order: The columns to sort by, as in `rows`.
+            hold: True to keep others from changing it before the transaction ends.
+            **where: The values of columns, as in `rows`.
+        """
+        query = _select(kind, order, where).limit(1)
+        return next((kind(*row) for row in self.fetch(query.with_for_update() if hold else query)), None)
+
+    def values(self, kind: type, /, names: Sequence[str], *order: str, **where: Any) -> list[Any]:
+        """Return some columns of the rows of a table.
+
+        Args:
+            kind: The kind of row.
+            names: The columns; where it is one, its values are returned alone.
+            *order: The columns to sort by, as in `rows`.
+            **where: The values of columns, as in `rows`.
+        """
+        columns = (TABLES[kind].c[name] for name in names)
+        found = self.execute(_select(kind, order, where).with_only_columns(*columns))
+        return list(found.scalars()) if len(names) == 1 else list(found)
+
+    def fetch(self, query: Executable) -> list[tuple[Any, ...]]:
+        """Return the rows of a query of SQLAlchemy."""
+        return [tuple(row) for row in self.execute(query)]
+
+    def insert(self, kind: type, /, **values: Any) -> None:
+        """Add a row.
+
+        Args:
+            kind: The kind of row.
+            **values: The values of its columns.
+
+        Raises:
+            DuplicateError: There is such a row.
+        """
+        self.execute(insert(TABLES[kind]).values(values))
+
+    def add(self, row: Any) -> None:
+        """Add a row; a `DuplicateError` says that there is such a row."""
+        self.insert(type(row), **asdict(row))
+
+    def change(self, row: Any, /, **values: Any) -> None:
+        """Change a row.
+
+        Args:
+            row: The row as it was read, which has its key.
+            **values: The columns that change.
+        """
+        self.execute(update(TABLES[type(row)]).filter_by(**_key(row)).values(values))
+
+    def delete(self, row: Any) -> None:
+        """Delete a row."""
+        self.execute(delete(TABLES[type(row)]).filter_by(**_key(row)))
+
     def execute(self, statement: Executable, given: Any = None) -> CursorResult[Any]:
         """Run a statement of SQLAlchemy.
 
@@ -47,10 +119,6 @@ class Transaction:
             given: Its parameters, or a list of them for one row each.
         """
         return self.connection.execute(statement, given)
-
-    def fetch(self, query: Executable) -> list[tuple[Any, ...]]:
-        """Return the rows of a query of SQLAlchemy."""
-        return [tuple(row) for row in self.connection.execute(query)]
 
     def run(self, statement: str, given: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
         """Run SQL without SQLAlchemy's compiler, which takes longer than the statements of the hot path do.
@@ -78,6 +146,20 @@ class Transaction:
             shared: True to share the lock with others who share it, as reports of rewards do.
         """
         self.database.lock(self, experiment, shared=shared)
+
+
+def _select(kind: Any, order: Sequence[str], where: Mapping[str, Any]) -> Select[Any]:
+    table = TABLES[kind]
+    wanted = [
+        table.c[name].in_(value) if isinstance(value, tuple) else table.c[name] == value
+        for name, value in where.items()
+    ]
+    sort = [table.c[name[1:]].desc() if name.startswith("-") else table.c[name] for name in order]
+    return select(table).where(*wanted).order_by(*sort)
+
+
+def _key(row: Any) -> dict[str, Any]:
+    return {column.name: getattr(row, column.name) for column in TABLES[type(row)].primary_key}
 
 
 class Slot(NamedTuple):
@@ -132,6 +214,11 @@ class Database(ABC):
                     raise
                 time.sleep(0.01 * (_RETRIES - left))
         raise AssertionError("unreachable")
+
+    def read(self, work: Callable[[Transaction], _Result]) -> _Result:
+        """Return what some work finds in what is committed. It never waits for a writer."""
+        with self.reading() as transaction:
+            return work(transaction)
 
     def close(self) -> None:
         """Close all connections."""

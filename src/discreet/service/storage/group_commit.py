@@ -4,21 +4,20 @@ A request is answered after the commit that contains it: what was acknowledged i
 """
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
-from discreet.service.http.errors import ServiceProblem
+from discreet.service.errors import ServiceProblem
 from discreet.service.storage.database import UNAVAILABLE, Database, Transaction
 
-TOGETHER = 512
-"""The largest number of requests in one transaction."""
+_TOGETHER = 512  # the largest number of requests in one transaction
 _MOST_WAITING = 20_000
 Work = TypeVar("Work")
-_Waiting = tuple[Work, Any, asyncio.AbstractEventLoop | None]
+_Waiting = tuple[Work, asyncio.Future[Any]]
 log = logging.getLogger("discreet.service")
 
 
@@ -29,14 +28,10 @@ class GroupCommit(Generic[Work]):
         database: The database.
         answer: Does the works of some requests in a transaction, and returns one answer for each. An answer that is an
             exception is raised where the request was made.
-        together: The largest number of requests in one transaction.
     """
 
-    def __init__(
-        self, database: Database, answer: Callable[[Transaction, list[Work]], list[Any]], together: int = TOGETHER
-    ) -> None:
-        self.database = database
-        self._answer, self._together = answer, together
+    def __init__(self, database: Database, answer: Callable[[Transaction, list[Work]], list[Any]]) -> None:
+        self.database, self._answer = database, answer
         self._waiting: deque[_Waiting[Work] | None] = deque()
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="discreet-writer", daemon=True)
@@ -46,16 +41,9 @@ class GroupCommit(Generic[Work]):
         """Do the work of a request together with others that wait, and return its answer once it is durable."""
         if len(self._waiting) > _MOST_WAITING:
             raise ServiceProblem(503, "overloaded", "too many requests are waiting; try again in a moment")
-        loop = asyncio.get_running_loop()
-        future = loop.create_future()
-        self._enqueue((work, future, loop))
+        future = asyncio.get_running_loop().create_future()
+        self._enqueue((work, future))
         return await future
-
-    def do_now(self, work: Work) -> Any:
-        """Do the work of a request from a thread, as `do` does from an event loop."""
-        future: Future[Any] = Future()
-        self._enqueue((work, future, None))
-        return future.result()
 
     def stop(self) -> None:
         """Finish the requests that wait, and end the thread."""
@@ -73,7 +61,7 @@ class GroupCommit(Generic[Work]):
             self._wake.wait()
             self._wake.clear()  # before the queue is read: whoever comes after this wakes it again
             while self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._together))]
+                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
                 requests = [request for request in batch if request is not None]
                 if requests:
                     self._serve(requests)
@@ -81,18 +69,13 @@ class GroupCommit(Generic[Work]):
                     return
 
     def _serve(self, requests: list[_Waiting[Work]]) -> None:
-        answers = self._answers([work for work, _, _ in requests])
-        by_loop: dict[asyncio.AbstractEventLoop | None, list[tuple[Any, Any]]] = {}
-        for (_, future, loop), answer in zip(requests, answers, strict=True):
-            by_loop.setdefault(loop, []).append((future, answer))
+        answers = self._answers([work for work, _ in requests])
+        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
+        for (_, future), answer in zip(requests, answers, strict=True):
+            by_loop.setdefault(future.get_loop(), []).append((future, answer))
         for loop, answered in by_loop.items():
-            if loop is None:
-                _deliver(answered)
-            else:
-                try:
-                    loop.call_soon_threadsafe(_deliver, answered)
-                except RuntimeError:  # the server stopped while they waited
-                    continue
+            with contextlib.suppress(RuntimeError):  # the server stopped while they waited
+                loop.call_soon_threadsafe(_deliver, answered)
 
     def _answers(self, works: list[Work]) -> list[Any]:
         """Return the answer to each work. A work that fails by itself fails alone: each is tried on its own then."""
@@ -106,7 +89,7 @@ class GroupCommit(Generic[Work]):
             return [problem] * len(works)
 
 
-def _deliver(answered: list[tuple[Any, Any]]) -> None:
+def _deliver(answered: list[tuple[asyncio.Future[Any], Any]]) -> None:
     for future, answer in answered:
         if future.done():  # the client has disconnected
             continue

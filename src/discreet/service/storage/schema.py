@@ -1,4 +1,4 @@
-"""The tables, in SQLite and PostgreSQL alike.
+"""The tables, in SQLite and PostgreSQL alike, and their rows.
 
 Nothing here holds a reward. An open epoch has a sum for each arm and shard, and for each assignment whether its reward
 came. Both are as sensitive as the rewards, and both are deleted once the epoch is closed.
@@ -7,34 +7,23 @@ Keys of large tables begin with the column that has the most values. PostgreSQL'
 rows, whatever its size, and would read all of it if it could look an epoch up.
 """
 
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    PrimaryKeyConstraint,
-    SmallInteger,
-    Table,
-    Text,
-    TypeDecorator,
-    UniqueConstraint,
-    text,
-)
+import sqlalchemy as sa
+from sqlalchemy import Column, ForeignKey, PrimaryKeyConstraint, Table, UniqueConstraint
 
-metadata = MetaData()
+from discreet.service.messages import EpochState, LedgerKind, Scope, State
+
+metadata = sa.MetaData()
 
 
-class Encoded(TypeDecorator[Any]):
+class Encoded(sa.TypeDecorator[Any]):
     """A value that is stored as text.
 
     Args:
@@ -42,7 +31,7 @@ class Encoded(TypeDecorator[Any]):
         decode: Returns the value of a text.
     """
 
-    impl = Text
+    impl = sa.Text
     cache_ok = True
 
     def __init__(self, encode: Callable[[Any], str], decode: Callable[[str], Any]) -> None:
@@ -86,83 +75,282 @@ Exact = Encoded(exact, Fraction)  # sums of epsilons are exact
 Json = Encoded(json.dumps, json.loads)
 Pulls = Encoded(json.dumps, read_pulls)
 
-setting = Table(
-    "setting",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-    comment="values of the whole service",
-)
+Big = Annotated[int, sa.BigInteger()]
+Small = Annotated[int, sa.SmallInteger()]
+_TYPES: dict[Any, Any] = {
+    int: sa.Integer,
+    str: sa.Text,
+    Literal: sa.Text,
+    float: sa.Double,
+    bool: sa.Boolean,
+    bytes: sa.LargeBinary,
+    Fraction: Exact,
+    dict: Pulls,
+    list: Json,
+}
 
-population = Table(
-    "population",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("budget", Exact, nullable=False),
-    Column("created_at", Double, nullable=False),
-)
 
-experiment = Table(
-    "experiment",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("uid", Text, nullable=False, unique=True),
-    Column("name", Text, nullable=False, unique=True),
-    Column("population", Text, ForeignKey("population.name"), nullable=False),
-    Column("description", Text, nullable=False, comment="the request that made it, as JSON"),
-    Column("state", Text, nullable=False),
-    Column("secret", LargeBinary, nullable=False),
-    Column("algorithm", Text, nullable=False, comment="its key"),
-    Column("options", Text, nullable=False, comment="all options of the algorithm, as JSON"),
-    Column("epochs", Integer, nullable=False, comment="the number of closed ones"),
-    Column("snapshot", Text, comment="what the algorithm has learned from its releases, as JSON: a cache"),
-    Column("covered", Integer, nullable=False, comment="the number of closed epochs that the snapshot covers"),
-    Column("epsilon", Exact, nullable=False, comment="what was promised, and what forfeited epochs add"),
-    Column("spent", Exact, nullable=False, comment="what releases and forfeited epochs have cost"),
-    Column("created_at", Double, nullable=False),
-    Column("started_at", Double),
-    Column("ended_at", Double),
-)
+TABLES: dict[Any, Table] = {}
+"""The table of each kind of row."""
 
-epoch = Table(
-    "epoch",
-    metadata,
-    Column("experiment", Integer, ForeignKey("experiment.id"), nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("state", Text, nullable=False, comment="open, closed, forfeited or discarded"),
-    Column("generation", Integer, nullable=False, comment="random: a lost epoch of this number had another one"),
-    Column("plan", Pulls, nullable=False, comment="slots by arm index"),
-    Column("learns", Boolean, nullable=False, comment="false if rewards of it decide nothing"),
-    Column("quota", BigInteger, nullable=False),
-    Column("dealt", BigInteger, nullable=False),
-    Column("threshold", Double),
-    Column("epsilon", Exact, nullable=False),
-    Column("opened_at", Double, nullable=False),
-    Column("full_at", Double),
-    Column("due_at", Double),
-    Column("closed_at", Double),
-    Column("dropped", Json, nullable=False, comment="indexes of the arms that were dropped at its end"),
-    Column("erased", Boolean, nullable=False, comment="true once its assignments were deleted"),
-    PrimaryKeyConstraint("experiment", "number"),
-)
-Index(
-    "one_open_epoch",
-    epoch.c.experiment,
-    unique=True,
-    sqlite_where=text("state = 'open'"),
-    postgresql_where=text("state = 'open'"),
-)
+
+def table_of(row: type, name: str, *key: str, unique: Sequence[str] = (), comment: str | None = None) -> Table:
+    """Return the table of a kind of row.
+
+    Args:
+        row: The kind of row.
+        name: The table's name.
+        *key: The columns of its primary key.
+        unique: Further columns whose values are different in all rows.
+        comment: A comment about the table.
+    """
+    constraints = [PrimaryKeyConstraint(*key), *map(UniqueConstraint, unique)]
+    TABLES[row] = Table(name, metadata, *columns(row), *constraints, comment=comment)
+    return TABLES[row]
+
+
+def columns(row: type) -> list[Column[Any]]:
+    """Return a column for each field of a row.
+
+    Its annotation may have a type of SQLAlchemy's, if Python's is not enough, a foreign key, and a comment.
+    """
+    found = []
+    for name, hint in get_type_hints(row, include_extras=True).items():
+        plain, *more = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        nullable = NoneType in get_args(plain)
+        kind = get_args(plain)[0] if nullable else plain
+        given = [one for one in more if not isinstance(one, str)]
+        if not any(isinstance(one, sa.types.TypeEngine) for one in given):
+            given.insert(0, _TYPES[get_origin(kind) or kind])
+        comment = next((one for one in more if isinstance(one, str)), None)
+        found.append(Column(name, *given, nullable=nullable, comment=comment))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A row of the table `setting`: a value of the whole service.
+
+    Args:
+        name: The value's name.
+        value: The value.
+    """
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """A row of the table `population`.
+
+    Args:
+        name: Its name.
+        budget: Its budget.
+        created_at: When it was made.
+    """
+
+    name: str
+    budget: Fraction
+    created_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A row of the table `experiment`.
+
+    Args:
+        id: Its number in this database.
+        uid: Its public id.
+        name: Its name.
+        population: The population that pays for it.
+        description: The request that made it, as JSON.
+        state: "draft", "running", "paused", "stopped" or "archived".
+        secret: The key of its pseudonyms, tokens and orders of arms.
+        algorithm: The key of its algorithm.
+        options: The options of its algorithm, as JSON.
+        epochs: The number of its closed epochs.
+        snapshot: What its algorithm has learned, as JSON; a cache, or None.
+        covered: The number of closed epochs that the snapshot covers.
+        epsilon: The promise, and what forfeited epochs add to it.
+        spent: The cost of its releases and forfeited epochs.
+        created_at: When it was made.
+        started_at: When it was started.
+        ended_at: When it was stopped.
+    """
+
+    id: int
+    uid: str
+    name: str
+    population: Annotated[str, ForeignKey("population.name")]
+    description: Annotated[str, "the request that made it, as JSON"]
+    state: State
+    secret: bytes
+    algorithm: Annotated[str, "its key"]
+    options: Annotated[str, "all options of the algorithm, as JSON"]
+    epochs: Annotated[int, "the number of closed ones"]
+    snapshot: Annotated[str | None, "what the algorithm has learned from its releases, as JSON: a cache"]
+    covered: Annotated[int, "the number of closed epochs that the snapshot covers"]
+    epsilon: Annotated[Fraction, "what was promised, and what forfeited epochs add"]
+    spent: Annotated[Fraction, "what releases and forfeited epochs have cost"]
+    created_at: float
+    started_at: float | None
+    ended_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """A row of the table `epoch`.
+
+    Args:
+        experiment: The number of its experiment.
+        number: Its number, from 1.
+        state: "open", "closed", "forfeited" or "discarded".
+        generation: A random number that is in all its tokens.
+        plan: The number of slots of each arm, by index.
+        learns: False if its rewards decide nothing: they are not collected, and nothing is released.
+        quota: The number of all slots.
+        dealt: The number of slots that were assigned.
+        threshold: The distance from the best arm at which an arm is dropped, in rewards.
+        epsilon: What it costs a unit that is in it.
+        opened_at: When it was opened.
+        full_at: When its last slot was assigned.
+        due_at: When it may be closed.
+        closed_at: When it ended.
+        dropped: The indexes of the arms that were dropped at its end.
+        erased: True once its assignments were deleted.
+    """
+
+    experiment: Annotated[int, ForeignKey("experiment.id")]
+    number: int
+    state: Annotated[EpochState, "open, closed, forfeited or discarded"]
+    generation: Annotated[int, "random: a lost epoch of this number had another one"]
+    plan: Annotated[dict[int, int], "slots by arm index"]
+    learns: Annotated[bool, "false if rewards of it decide nothing"]
+    quota: Big
+    dealt: Big
+    threshold: float | None
+    epsilon: Fraction
+    opened_at: float
+    full_at: float | None
+    due_at: float | None
+    closed_at: float | None
+    dropped: Annotated[list[int], "indexes of the arms that were dropped at its end"]
+    erased: Annotated[bool, "true once its assignments were deleted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A row of the table `release`.
+
+    Args:
+        experiment: The experiment's number.
+        epoch: The epoch's number, among closed, forfeited and discarded ones.
+        part: Its place in the epoch, from 0.
+        kind: What it says.
+        arm: The arm's index.
+        first: The first of the arm's rewards that it covers, from 1.
+        last: The last of them.
+        steps: The noisy number in grid steps, as text.
+        scale: The noise's scale in grid steps.
+        epsilon: The price of each reward.
+        digest: A checksum of all other columns.
+    """
+
+    experiment: Annotated[int, ForeignKey("experiment.id")]
+    epoch: int
+    part: Annotated[Small, "its place in the epoch"]
+    kind: str
+    arm: Small
+    first: Annotated[Big, "of the arm's rewards that it covers, from 1"]
+    last: Big
+    steps: Annotated[str, "text, since no noise may be too large to be written"]
+    scale: Annotated[float, "of the noise, in grid steps"]
+    epsilon: Annotated[float, "the price of each reward"]
+    digest: str = ""
+
+    @property
+    def count(self) -> int:
+        """The number of rewards that it covers."""
+        return self.last - self.first + 1
+
+    def checksum(self) -> str:
+        """Return a digest of all columns but itself, which shows that a row was changed."""
+        content = asdict(self)
+        del content["digest"]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the table `ledger`.
+
+    Args:
+        population: The population's name.
+        number: The line's number, from 1.
+        experiment: The public id of the experiment that it is about.
+        epoch: The number of the epoch that it is about.
+        kind: What happened.
+        epsilon: How much of epsilon it is about.
+        at: When it was written.
+        digest: The digest of this line and the one before.
+    """
+
+    population: Annotated[str, ForeignKey("population.name")]
+    number: int
+    experiment: str | None
+    epoch: int | None
+    kind: LedgerKind
+    epsilon: Fraction
+    at: float
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A row of the table `api_key`.
+
+    Args:
+        id: Its public id.
+        digest: The digest of the key, which itself is not stored.
+        name: Whom or what it is for.
+        scopes: What it may do.
+        experiment: The public id of the only experiment that it is for; None for all.
+        created_at: When it was made.
+        expires_at: When it ends.
+        revoked_at: When it was revoked.
+    """
+
+    id: str
+    digest: str
+    name: str
+    scopes: list[Scope]
+    experiment: str | None
+    created_at: float
+    expires_at: float | None
+    revoked_at: float | None = None
+
+
+setting = table_of(Setting, "setting", "name", comment="values of the whole service")
+
+population = table_of(Population, "population", "name")
+
+experiment = table_of(Experiment, "experiment", "id", unique=("uid", "name"))
+
+epoch = table_of(Epoch, "epoch", "experiment", "number")
+_OPEN = sa.text("state = 'open'")
+sa.Index("one_open_epoch", epoch.c.experiment, unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN)
 
 assignment = Table(
     "assignment",
     metadata,
-    Column("experiment", Integer, nullable=False),
-    Column("epoch", Integer, nullable=False),
-    Column("slot", BigInteger, nullable=False),
-    Column("unit", Text, nullable=False, comment="a keyed hash"),
-    Column("arm", SmallInteger, nullable=False),
-    Column("deadline", Double, nullable=False),
-    Column("told", SmallInteger, nullable=False),
+    Column("experiment", sa.Integer, nullable=False),
+    Column("epoch", sa.Integer, nullable=False),
+    Column("slot", sa.BigInteger, nullable=False),
+    Column("unit", sa.Text, nullable=False, comment="a keyed hash"),
+    Column("arm", sa.SmallInteger, nullable=False),
+    Column("deadline", sa.Double, nullable=False),
+    Column("told", sa.SmallInteger, nullable=False),
     PrimaryKeyConstraint("slot", "epoch", "experiment"),
     UniqueConstraint("unit", "epoch", "experiment", name="one_slot_a_unit"),
     sqlite_with_rowid=False,
@@ -174,8 +362,8 @@ assignment = Table(
 participant = Table(
     "participant",
     metadata,
-    Column("experiment", Integer, nullable=False),
-    Column("unit", Text, nullable=False),
+    Column("experiment", sa.Integer, nullable=False),
+    Column("unit", sa.Text, nullable=False),
     PrimaryKeyConstraint("unit", "experiment"),
     comment="units that have contributed, where each may do so once in an experiment",
     sqlite_with_rowid=False,
@@ -184,55 +372,17 @@ participant = Table(
 counter = Table(
     "counter",
     metadata,
-    Column("experiment", Integer, nullable=False),
-    Column("epoch", Integer, nullable=False),
-    Column("shard", Text, nullable=False, comment="one for each writer, so that writers do not wait for each other"),
-    Column("arm", SmallInteger, nullable=False),
-    Column("told", BigInteger, nullable=False),
-    Column("total", BigInteger, nullable=False),
+    Column("experiment", sa.Integer, nullable=False),
+    Column("epoch", sa.Integer, nullable=False),
+    Column("shard", sa.Text, nullable=False, comment="one for each writer, so that writers do not wait for each other"),
+    Column("arm", sa.SmallInteger, nullable=False),
+    Column("told", sa.BigInteger, nullable=False),
+    Column("total", sa.BigInteger, nullable=False),
     PrimaryKeyConstraint("experiment", "epoch", "shard", "arm"),
 )
 
-release = Table(
-    "release",
-    metadata,
-    Column("experiment", Integer, ForeignKey("experiment.id"), nullable=False),
-    Column("epoch", Integer, nullable=False),
-    Column("part", SmallInteger, nullable=False, comment="its place in the epoch"),
-    Column("kind", Text, nullable=False),
-    Column("arm", SmallInteger, nullable=False),
-    Column("first", BigInteger, nullable=False, comment="of the arm's rewards that it covers, from 1"),
-    Column("last", BigInteger, nullable=False),
-    Column("steps", Text, nullable=False, comment="text, since no noise may be too large to be written"),
-    Column("scale", Double, nullable=False, comment="of the noise, in grid steps"),
-    Column("epsilon", Double, nullable=False, comment="the price of each reward"),
-    Column("digest", Text, nullable=False),
-    PrimaryKeyConstraint("experiment", "epoch", "part"),
-)
+release = table_of(Released, "release", "experiment", "epoch", "part")
 
-ledger = Table(
-    "ledger",
-    metadata,
-    Column("population", Text, ForeignKey("population.name"), nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("experiment", Text),
-    Column("epoch", Integer),
-    Column("kind", Text, nullable=False),
-    Column("epsilon", Exact, nullable=False),
-    Column("at", Double, nullable=False),
-    Column("digest", Text, nullable=False),
-    PrimaryKeyConstraint("population", "number"),
-)
+ledger = table_of(Line, "ledger", "population", "number")
 
-api_key = Table(
-    "api_key",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("digest", Text, nullable=False, unique=True),
-    Column("name", Text, nullable=False),
-    Column("scopes", Json, nullable=False),
-    Column("experiment", Text),
-    Column("created_at", Double, nullable=False),
-    Column("expires_at", Double),
-    Column("revoked_at", Double),
-)
+api_key = table_of(Key, "api_key", "id", unique=("digest",))

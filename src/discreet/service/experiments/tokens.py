@@ -1,17 +1,53 @@
-"""Assignments as they travel: opaque tokens. A forged one is found out without a look into the database."""
+"""Keyed hashes of one experiment: pseudonyms of units, and the tokens that assignments travel as.
+
+The database knows a unit by a keyed hash of its name. A forged token is found out without a look into the database.
+"""
 
 import base64
 import hashlib
 import hmac
 import struct
+import unicodedata
 from typing import NamedTuple
 
+_PSEUDONYM = 18  # bytes: collisions are hopeless, and there is no padding in base64
 _UNIT_TAG = 6  # bytes
 _PLACE = struct.Struct(f">IIII{_UNIT_TAG}s")
 MOST_SLOTS = 2**32
 """The largest number of slots in an epoch."""
 _SEAL = 14  # bytes: forgeries are hopeless, and the whole is written in base64 without padding
 _LENGTH = (_PLACE.size + _SEAL) * 4 // 3
+
+
+def pseudonym(secret: bytes, unit: str) -> str:
+    """Return a unit's pseudonym in one experiment.
+
+    Spaces around a name, and other encodings of the same letters, do not make another unit of it.
+
+    Args:
+        secret: The experiment's secret.
+        unit: The unit's name.
+
+    >>> pseudonym(b"secret", "ann") == pseudonym(b"secret", "ann") != pseudonym(b"other", "ann")
+    True
+    >>> pseudonym(b"secret", " Zo\u00eb") == pseudonym(b"secret", "Zoe\u0308")
+    True
+    """
+    one = unicodedata.normalize("NFC", unit.strip())
+    digest = hashlib.blake2b(one.encode(), key=secret, digest_size=_PSEUDONYM, person=b"unit").digest()
+    return base64.urlsafe_b64encode(digest).decode()
+
+
+def share(secret: bytes, epoch: int, name: str) -> int:
+    """Return a number that is the same for a unit within an epoch. It chooses among arms where nothing is learned.
+
+    Args:
+        secret: The experiment's secret.
+        epoch: The epoch's number.
+        name: The unit's name or pseudonym.
+    """
+    digest = hashlib.blake2b(f"{epoch}:{name}".encode(), key=secret, digest_size=8, person=b"share").digest()
+    return int.from_bytes(digest, "big")
 
 
 class Place(NamedTuple):
@@ -59,7 +95,8 @@ def seal(secret: bytes, place: Place) -> str:
         place: The content.
 
     >>> token = seal(b"secret", Place(3, 1, 77, 12, b"of Ann"))
-    >>> open_token(token), is_sealed(b"secret", token), is_sealed(b"other", token)
+    >>> place = open_token(token)
+    >>> place, is_sealed(b"secret", token, place), is_sealed(b"other", token, place)
     (Place(experiment=3, epoch=1, generation=77, slot=12, unit_tag=b'of Ann'), True, False)
     """
     packed = _PLACE.pack(*place)
@@ -76,13 +113,12 @@ def open_token(token: str) -> Place | None:
         return None
 
 
-def is_sealed(secret: bytes, token: str, place: Place | None = None) -> bool:
+def is_sealed(secret: bytes, token: str, place: Place) -> bool:
     """Return True if this experiment made the token.
 
     Args:
         secret: The experiment's secret.
         token: The token.
-        place: Its content, if that is known.
+        place: Its content.
     """
-    place = open_token(token) if place is None else place
-    return place is not None and hmac.compare_digest(seal(secret, place), token)
+    return hmac.compare_digest(seal(secret, place), token)

@@ -29,6 +29,7 @@ PrivacyUnit = Literal["person", "event"]
 Contribution = Literal["each-epoch", "once"]
 Source = Literal["assignments", "totals"]
 Status = Literal["accepted", "late", "unknown"]
+EpochState = Literal["open", "closed", "forfeited", "discarded"]
 LedgerKind = Literal["budget", "reserve", "release", "forfeit", "refund"]
 
 
@@ -113,7 +114,7 @@ class EpochView(Struct):
     """One epoch: all of it follows from what was released before, and from who came when."""
 
     number: int
-    state: Literal["open", "closed", "forfeited", "discarded"]
+    state: EpochState
     planned: dict[str, int]
     learns: bool
     quota: int

@@ -3,8 +3,10 @@
 import inspect
 import math
 import sys
+from types import FunctionType, ModuleType
 
 import numpy as np
+import pytest
 from numba import njit
 from scipy import stats
 
@@ -40,15 +42,52 @@ def marks(horizon):
     return np.unique(np.concatenate([np.arange(1, 60), np.geomspace(60, horizon, 40).astype(np.int64)]))
 
 
-def plant(monkeypatch, module, **wrong):
-    """Make some of a module's functions wrong, and compile again what calls them."""
-    compiled = {name: one.py_func for name, one in vars(module).items() if hasattr(one, "py_func")}
+def some_now(cases, count):
+    """The first cases for every run of the tests, and the others for `make verify`."""
+    cases = list(cases)
+    return [*cases[:count], *(pytest.param(case, marks=pytest.mark.study) for case in cases[count:])]
+
+
+def planted(*modules, **wrong):
+    """A copy of the first module in which some functions are wrong, its own or those that it takes from the others.
+
+    What calls them is compiled again, for the copy alone. In the modules themselves an error would stay: a kernel that
+    is compiled while it is there keeps it, and is kept on disk.
+    """
+    copies = {module.__name__: ModuleType(module.__name__) for module in modules}
+    functions = {}
+    for module in modules:
+        copies[module.__name__].__dict__.update(vars(module))
+        functions |= {(name, one.__module__): one for name, one in vars(module).items() if callable(one)}
     touched, more = set(), set(wrong)
     while more:
         touched |= more
-        more = {name for name, one in compiled.items() if touched & set(one.__code__.co_names)} - touched
-    for name in touched & set(compiled):
-        monkeypatch.setattr(module, name, njit(wrong.get(name, compiled[name])))
+        more = {name for (name, _), one in functions.items() if touched & names_in(one)} - touched
+    made = {
+        key: rebound(one, copies[key[1]])
+        for key, one in functions.items()
+        if key[0] in touched and key[0] not in wrong and key[1] in copies
+    }
+    made |= {key: njit(wrong[key[0]]) for key in functions if key[0] in wrong}
+    for module in modules:
+        for name, one in vars(module).items():
+            if callable(one) and (name, one.__module__) in made:
+                setattr(copies[module.__name__], name, made[name, one.__module__])
+    return copies[modules[0].__name__]
+
+
+def names_in(function):
+    """What a function takes from its module, compiled or not."""
+    function = getattr(function, "py_func", function)
+    return set(function.__code__.co_names) if isinstance(function, FunctionType) else set()
+
+
+def rebound(function, module=None, **names):
+    """The function, compiled again if it was, which finds other things under some names."""
+    plain = getattr(function, "py_func", function)
+    found = vars(module) if module else {**plain.__globals__, **names}
+    copy = FunctionType(plain.__code__, found, plain.__name__, plain.__defaults__, plain.__closure__)
+    return njit(copy) if hasattr(function, "py_func") else copy
 
 
 def mutant(kernel, right, wrong):

@@ -31,12 +31,9 @@ def klucb(totals, counts, noises, epsilon, time):
 
 
 def chernoff(totals, counts, noises, epsilon, time):
-    best = np.clip(totals / counts, 0, 1).max()
+    best, s = np.clip(totals / counts, 0, 1).max(), np.linspace(0, epsilon, 20_001)[:-1]
     exponents = [
-        max(
-            -s * total - count * np.log(1 - best + best * np.exp(-s)) + noise * np.log(1 - (s / epsilon) ** 2)
-            for s in np.linspace(0, epsilon, 20_001)[:-1]
-        )
+        np.max(-s * total - count * np.log(1 - best + best * np.exp(-s)) + noise * np.log(1 - (s / epsilon) ** 2))
         for total, count, noise in zip(totals, counts, noises, strict=True)
     ]
     return np.argmin(np.maximum(exponents, 0) + np.log(counts))

@@ -15,7 +15,12 @@ from tests._tools.sharp_formulas import drops, ends
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "means"), [(0.3, (0.3, 0.6, 0.7)), (2.0, (0.02, 0.03, 0.06)), (1.0, (0.9, 0.99, 0.95))]
+    ("epsilon", "means"),
+    [
+        (0.3, (0.3, 0.6, 0.7)),
+        (2.0, (0.02, 0.03, 0.06)),
+        pytest.param(1.0, (0.9, 0.99, 0.95), marks=pytest.mark.study),
+    ],
 )
 def test_tests_are_those_of_a_program_written_from_the_formulas(epsilon, means):
     beta, rewards, asked = 0.2, Coins(means, 1), 0

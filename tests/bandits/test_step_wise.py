@@ -34,7 +34,7 @@ HISTORY = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(history=HISTORY, c=st.sampled_from([0.0, 3.0]))
 def test_kl_ucb_pulls_the_arm_with_the_largest_mean_that_is_not_ruled_out(history, c):
     policy = fed(KLUCB(range(len(history)), c=c), history)
@@ -62,7 +62,7 @@ def test_kl_ucb_takes_the_fewest_pulls_among_equal_indices_and_then_the_first():
     assert fed(KLUCB(range(3)), [(0.5, 4), (2, 4), (2, 4)]).plan().pulls == {1: 1}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(history=HISTORY)
 def test_imed_pulls_the_arm_with_the_least_evidence_against_it(history):
     policy = fed(IMED(range(len(history))), history)

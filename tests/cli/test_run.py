@@ -59,14 +59,14 @@ def test_help_imports_nothing_heavy():
     assert not {"numba", "pandas", "matplotlib", "scipy", "jinja2"} & set(done.stdout.split())
 
 
-@pytest.mark.parametrize("extra", [(), ("--json",)])
 @pytest.mark.parametrize(
-    ("words", "label"),
+    ("words", "label", "extra"),
     [
-        (SE, "simulating se"),
-        (["audit", "laplace", "--samples", "60"], "auditing 1 algorithm"),
+        (SE, "simulating se", ()),
+        (SE, "simulating se", ("--json",)),
+        (["audit", "laplace", "--samples", "60"], "auditing 1 algorithm", ()),
     ],
-    ids=["simulate", "audit"],
+    ids=["simulate", "simulate for a program", "audit"],
 )
 def test_the_progress_bar_is_for_people(words, label, extra):
     """On a terminal's stderr, and neither in a pipe nor beside JSON."""

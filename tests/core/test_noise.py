@@ -17,22 +17,10 @@ from scipy import stats
 
 from discreet import ArgumentError, SimulatedNoise
 from discreet.core.noise import PrivateNoise, private_noise, scale_for
-from discreet.testing.exact import probability
+from tests._tools.promises import discrete_laplace_p_value as p_value
 
 LEVEL = 1e-6  # of each statistical test: a suite of these does not cry wolf
 DRAWS = 40_000
-
-
-def p_value(draws, scale):
-    """Chi-square test of draws against the exact distribution, tails pooled."""
-    reach = int(4 * scale)
-    values = np.arange(-reach, reach + 1)
-    expected = np.array([probability(int(value), scale) for value in values])
-    tail = (1 - expected.sum()) / 2
-    expected = np.concatenate([[tail], expected, [tail]]) * len(draws)
-    clipped = np.clip(draws, -reach - 1, reach + 1) + reach + 1
-    observed = np.bincount(clipped, minlength=expected.size)
-    return stats.chisquare(observed, expected).pvalue
 
 
 @pytest.mark.parametrize("scale", [0.7, 1.0, 2.0, 2.5, 3.0, 5.0, 8.5, 13.0])  # a sampler can fail at one alone

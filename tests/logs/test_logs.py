@@ -102,7 +102,7 @@ def cases(draw):
     return grid, rows, pulls, default, options
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(cases())
 def test_totals_agree_with_the_reference(case):
     grid, rows, pulls, default, options = case
@@ -120,7 +120,7 @@ def test_totals_agree_with_the_reference(case):
         assert found.message.epoch == found.epoch == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(GRIDS.flatmap(lambda grid: st.tuples(st.just(grid), st.lists(rewards(grid), min_size=1, max_size=200))))
 @example((Grid(0.0, 1.0), [0.5 * 2**-20, 1.5 * 2**-20, 2.5 * 2**-20]))
 @example((Grid(-1.0, 1.0), [-0.5 * 2**-19, -1.5 * 2**-19, math.nextafter(-0.5 * 2**-19, 0), -1e-300]))
@@ -135,7 +135,7 @@ def test_every_reward_is_rounded_as_the_grid_does(case):
 # ---------------------------------------------------------------------- what epsilon rests on
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(cases(), st.sampled_from(["u1", "u2", "é"]), st.data())
 def test_one_unit_moves_one_total_by_one_width_at_most(case, unit, data):
     """Neighbouring logs: all rewards of one unit differ, also whether there are any."""
@@ -158,7 +158,7 @@ def test_one_unit_moves_one_total_by_one_width_at_most(case, unit, data):
     assert sum(moved) <= grid.width
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 7), st.integers(0, 30)), max_size=12), max_size=5),
     st.integers(0, 15),
@@ -313,7 +313,7 @@ def test_the_text_of_sql_is_what_duckdb_runs(log):
 SOME_REWARDS = st.lists(st.sampled_from([None, math.nan, math.inf, -math.inf, 0.0, -0.0, 0.5, 1.0]), min_size=1)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=SOME_REWARDS, group=st.integers(1, 4))
 @example(values=[1.0, math.nan], group=4)
 @example(values=[0.0, math.nan], group=4)  # here DuckDB 2.0 holds even isnan() to be false

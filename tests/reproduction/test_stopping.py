@@ -66,12 +66,12 @@ def test_no_rule_is_better_than_the_lower_bound(stopping):
 
 
 def test_no_quantile_exceeds_theorem_3_3_over_the_whole_grid():
-    study = StoppingStudy(runs=40)
+    study = StoppingStudy(runs=20)
     shares = []
     for kind in ENDS:
         for problem in study.problems(kind):
             samples = simulate(
-                "dp-exp-nas", problem.distribution, runs=40, alpha=problem.alpha, beta=problem.beta,
+                "dp-exp-nas", problem.distribution, runs=20, alpha=problem.alpha, beta=problem.beta,
                 epsilon=problem.epsilon, low=ENDS[kind][0], high=ENDS[kind][1],
             ).samples  # fmt: skip
             shares.append(np.quantile(samples, 1 - problem.beta, method="higher") / problem.upper_bound())

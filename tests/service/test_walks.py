@@ -7,7 +7,7 @@ from tests._tools.service_machine import stumble, walk
 
 
 def test_some_random_walks(file):
-    assert walk(file, 15, 30).total() > 100
+    assert walk(file, 10, 30).total() > 50
 
 
 @pytest.mark.study

@@ -170,13 +170,13 @@ def test_empirical_bernstein_stops_earlier_when_the_variance_is_small():
 
 # ---------------------------------------------------------------------- the promise
 
-FEW = 250
+FEW = 120
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("name", sorted(discreet.RULES))
 def test_every_rule_keeps_its_promise(name, distribution):
-    """250 runs here, and 1,000 in the studies."""
+    """120 runs here, and 1,000 in the studies."""
     broken, unfinished = rule_failures(name, distribution, FEW)
     assert unfinished == 0
     # Were the failure rate above beta, so few failures would have a chance of one in a million.

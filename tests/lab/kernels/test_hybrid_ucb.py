@@ -5,25 +5,23 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy import stats
 
 import discreet
 from discreet.lab.kernels import dp_ucb, randomness, tree_minimum
+from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.randomness import fresh_state
-from tests._tools.kernel_tools import LEVEL, PRIVATE, Driven, Handed, check_counts, plant, smallest_p
+from tests._tools.kernel_tools import LEVEL, PRIVATE, Driven, Handed, check_counts, planted, rebound, smallest_p
 from tests._tools.step_by_step import play_dp_ucb
 
 TABLES = tree_minimum.tables()
-
-
 COUNTERS, _ = dp_ucb.counters_of(discreet.DPHybridUCB(range(2), epsilon=1.0, horizon=10))
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 20.0, 500.0])
 @pytest.mark.parametrize("name", ["C1, K = 2", "C2, K = 5", "C4, K = 20", "equal arms", "sure arms"])
 def test_the_reference_kernel_is_the_policy_object(name, epsilon):
-    means, horizon, noise = PRIVATE[name], 3000, Handed()
+    means, horizon, noise = PRIVATE[name], 1500, Handed()
     counts = play_dp_ucb(means, horizon, fresh_state(8), np.arange(1, horizon + 1), COUNTERS, epsilon)
     policy = discreet.DPHybridUCB(range(len(means)), epsilon=epsilon, horizon=horizon)
     driven, state, width = Driven(policy, noise), fresh_state(8), policy.grid.width
@@ -46,7 +44,12 @@ def hybrid_pulls(kernel, means, horizon, runs, tag, *constants):
     return np.array(found).reshape(runs, -1)
 
 
-LAWS = [([0.8, 0.5, 0.3], 1.0), ([0.8, 0.5, 0.3], 20.0), ([0.6, 0.6, 0.2], 100.0), ([1.0, 1.0], 20.0)]
+LAWS = [
+    ([0.8, 0.5, 0.3], 20.0),
+    ([1.0, 1.0], 20.0),
+    pytest.param([0.8, 0.5, 0.3], 1.0, marks=pytest.mark.study),
+    pytest.param([0.6, 0.6, 0.2], 100.0, marks=pytest.mark.study),
+]
 
 
 @pytest.mark.parametrize(("means", "epsilon"), LAWS)
@@ -55,7 +58,7 @@ def test_skip_ahead_has_the_law_of_the_reference(means, epsilon):
     assert smallest_p(slow, hybrid_pulls(dp_ucb.skip_ahead, means, 5000, 500, 2, COUNTERS, epsilon, TABLES)) > LEVEL
 
 
-@njit
+@compiled
 def until_overtaken(state, tables, pulls, total, chance, rival, step, epsilon, end):
     """The pulls at which an arm's index falls to a level, or `end`: visit by visit, or without tables step by step."""
     path, noises = np.zeros(64), np.zeros(2)
@@ -117,6 +120,7 @@ def slow_runs():
     return hybrid_pulls(play_dp_ucb, *runs, 1, COUNTERS, 20.0), falls(None, *fall, 1)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -125,12 +129,12 @@ def slow_runs():
         {"laplace": lambda state, scale: randomness.laplace(state, 1.3 * scale)},
     ],
 )
-def test_planted_errors_in_skip_ahead_are_noticed(monkeypatch, wrong):
+def test_planted_errors_in_skip_ahead_are_noticed(wrong):
     runs, fall, slow = *PLANTED, slow_runs()
-    plant(monkeypatch, dp_ucb, **wrong)
+    kernel = planted(dp_ucb, **wrong)
     fast = (
-        hybrid_pulls(dp_ucb.skip_ahead, *runs, 2, COUNTERS, 20.0, TABLES),
-        falls(TABLES, *fall, 2, njit(until_overtaken.py_func)),
+        hybrid_pulls(kernel.skip_ahead, *runs, 2, COUNTERS, 20.0, TABLES),
+        falls(TABLES, *fall, 2, rebound(until_overtaken, dp_ucb=kernel)),
     )
     found = smallest_p(slow[0], fast[0]), stats.ks_2samp(slow[1], fast[1], method="asymp").pvalue
     assert min(found) < LEVEL, found

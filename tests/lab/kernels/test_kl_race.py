@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
 import discreet
 from discreet.lab import instance
 from discreet.lab.kernels import kl_race, randomness
+from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.ucb import BOLDNESS, FRESH
 from tests._tools.kernel_tools import (
     HARD,
@@ -15,7 +15,7 @@ from tests._tools.kernel_tools import (
     check_object,
     marks,
     outcomes,
-    plant,
+    planted,
     smallest_p,
     tables,
 )
@@ -26,7 +26,7 @@ PAPER = {f"{name}, K = {arms}": instance(name, arms).means for name in ("C1", "C
 INSTANCES = PAPER | {name: np.array(means) for name, means in HARD.items()}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("name", ["C1, K = 2", "C2, K = 5", "C4, K = 20", *HARD])
 def test_the_reference_kernels_are_the_policy_objects(name, seed):
     arms, means = range(len(INSTANCES[name])), INSTANCES[name]
@@ -35,7 +35,7 @@ def test_the_reference_kernels_are_the_policy_objects(name, seed):
     check_object(discreet.IMED(arms, horizon=1500), play_kl, means, seed, IMED)
 
 
-@njit
+@compiled
 def on_a_table(table, horizon, checkpoints, c):
     """KL-UCB or IMED step by step on rewards that are fixed by arm and pull."""
     arms, place = table.shape[0], 0
@@ -55,8 +55,8 @@ def on_a_table(table, horizon, checkpoints, c):
     return counts
 
 
-def replay(means, horizon, table, points, c, boldness=BOLDNESS):
-    return kl_race.skip_ahead(means, horizon, np.ones(4, np.uint64), points, c, table, boldness)
+def replay(means, horizon, table, points, c, boldness=BOLDNESS, kernel=kl_race):
+    return kernel.skip_ahead(means, horizon, np.ones(4, np.uint64), points, c, table, boldness)
 
 
 @pytest.mark.parametrize("boldness", [0.9, 4.0], ids=["normal guesses", "bold guesses, which force reveals"])
@@ -93,18 +93,17 @@ def roomy(totals, pulls, arm, end):
 @pytest.mark.parametrize(
     ("c", "wrong"),
     [
-        (0.0, {"spare_zeros": generous}),
-        (IMED, {"spare_zeros": generous}),
-        (0.0, {"highest_rival": short_sighted}),
+        pytest.param(0.0, {"spare_zeros": generous}, marks=pytest.mark.study),
+        pytest.param(IMED, {"spare_zeros": generous}, marks=pytest.mark.study),
+        pytest.param(0.0, {"highest_rival": short_sighted}, marks=pytest.mark.study),
         (IMED, {"imed_rivals": roomy}),
     ],
 )
-def test_planted_errors_in_skip_ahead_are_noticed(monkeypatch, c, wrong):
+def test_planted_errors_in_skip_ahead_are_noticed(c, wrong):
     horizon, means = 30_000, instance("C1", 5).means
-    points = marks(horizon)
+    points, kernel = marks(horizon), planted(kl_race, **wrong)
     expected = [on_a_table(table, horizon, points, c) for table in tables(means, horizon, 5)]
-    plant(monkeypatch, kl_race, **wrong)
-    found = [replay(means, horizon, table, points, c) for table in tables(means, horizon, 5)]
+    found = [replay(means, horizon, table, points, c, kernel=kernel) for table in tables(means, horizon, 5)]
     assert any((one != other).any() for one, other in zip(found, expected, strict=True))
 
 
@@ -114,7 +113,12 @@ KERNELS = {"kl-ucb": 0.0, "kl-ucb, c = 3": 3.0, "imed": IMED}
 @pytest.mark.parametrize("name", ["kl-ucb", "imed"])
 @pytest.mark.parametrize(
     ("means", "horizon"),
-    [([0.8, 0.5, 0.3], 3000), ([0.75, 0.7], 2000), ([0.6, 0.6, 0.2, 0.1, 0.1], 2000), ([0.02, 0.01, 0.0], 2000)],
+    [
+        ([0.8, 0.5, 0.3], 3000),
+        pytest.param([0.75, 0.7], 2000, marks=pytest.mark.study),
+        pytest.param([0.6, 0.6, 0.2, 0.1, 0.1], 2000, marks=pytest.mark.study),
+        pytest.param([0.02, 0.01, 0.0], 2000, marks=pytest.mark.study),
+    ],
 )
 def test_skip_ahead_on_fresh_randomness_has_the_law_of_the_reference(name, means, horizon):
     slow = outcomes(play_kl, means, 700, horizon, 1, KERNELS[name])

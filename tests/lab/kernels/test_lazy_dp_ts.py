@@ -5,20 +5,20 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy import integrate, stats
 
 import discreet
 from discreet import SimulatedNoise
 from discreet.lab import instance, play
 from discreet.lab.kernels import lazy_dp_ts, lazy_ucb, randomness
-from tests._tools.kernel_tools import LEVEL, check_counts, mutant, smallest_p
+from discreet.lab.kernels.compiled import compiled
+from tests._tools.kernel_tools import LEVEL, check_counts, mutant, planted, rebound, smallest_p, some_now
 from tests._tools.step_by_step import play_lazy_dp_ts
 
 # ---------------------------------------------------------------------- one step
 
 
-@njit
+@compiled
 def shares_of_a_step(state, means, sizes, epsilon, step, first, last, rounds):
     """How often each arm is pulled at a step within a window, and how often there is an alarm."""
     arms = means.size
@@ -65,9 +65,9 @@ WINDOWS = [
 
 
 @pytest.mark.parametrize(("means", "sizes", "epsilon"), WINDOWS)
-@pytest.mark.parametrize("place", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("place", some_now([0.0, 1.0, 0.5], 2))
 def test_a_step_of_skip_ahead_pulls_each_arm_with_its_exact_probability(means, sizes, epsilon, place):
-    first, last, rounds = 3000, 3500, 2_000_000
+    first, last, rounds = 3000, 3500, 500_000
     step = first + int(place * (last - first))
     state = randomness.fresh_state([sizes[0], step])
     counts, alarm = shares_of_a_step(state, np.array(means), np.array(sizes), epsilon, step, first, last, rounds)
@@ -80,15 +80,17 @@ def test_a_step_of_skip_ahead_pulls_each_arm_with_its_exact_probability(means, s
     assert (expected * rounds > 50).sum() > 1
 
 
-@pytest.mark.parametrize("bug", ["all alarms are true", "the leader's draw is forgotten"])
-def test_planted_errors_in_a_step_are_noticed(monkeypatch, bug):
-    if bug == "all alarms are true":
-        monkeypatch.setattr(lazy_dp_ts, "log_density", njit(lambda x, a, b, mass: 0.0))
-        monkeypatch.setattr(lazy_dp_ts, "raise_alarm", njit(lazy_dp_ts.raise_alarm.py_func))
-    else:
-        monkeypatch.setattr(lazy_dp_ts, "beta_between", njit(lambda state, a, b, low, high: max(low, 0.0)))
-        monkeypatch.setattr(lazy_dp_ts, "respond", njit(lazy_dp_ts.respond.py_func))
-    wrong = njit(shares_of_a_step.py_func)
+STEPS = {
+    "all alarms are true": {"log_density": lambda x, a, b, mass: 0.0},
+    "the leader's draw is forgotten": {"beta_between": lambda state, a, b, low, high: max(low, 0.0)},
+}
+
+
+@pytest.mark.parametrize("bug", some_now(STEPS, 1))
+def test_planted_errors_in_a_step_are_noticed(bug):
+    kernel = planted(lazy_dp_ts, **STEPS[bug])
+    kernel.look_ahead = lazy_dp_ts.look_ahead
+    wrong = rebound(shares_of_a_step, lazy_dp_ts=kernel)
     means, sizes, epsilon = WINDOWS[1]
     counts, _ = wrong(randomness.fresh_state(1), np.array(means), np.array(sizes), epsilon, 3250, 3000, 3500, 500_000)
     assert stats.chisquare(counts, exact_shares(means, sizes, epsilon, 3250) * 500_000).pvalue < LEVEL
@@ -116,8 +118,9 @@ def object_pulls(name, arms, horizon, epsilon, runs):
 LAWS = [("C2", 3, 2000, 2.0), ("C1", 2, 2000, 8.0), ("C4", 5, 1000, 0.5)]
 
 
-@pytest.mark.parametrize(("name", "arms", "horizon", "epsilon"), LAWS)
-def test_both_kernels_have_the_law_of_the_object(name, arms, horizon, epsilon):
+@pytest.mark.parametrize("law", some_now(LAWS, 1), ids=str)
+def test_both_kernels_have_the_law_of_the_object(law):
+    name, arms, horizon, epsilon = law
     by_object = object_pulls(name, arms, horizon, epsilon, 100)
     slow = kernel_pulls(play_lazy_dp_ts, name, arms, horizon, epsilon, 1000, 1)
     fast = kernel_pulls(lazy_dp_ts.skip_ahead, name, arms, horizon, epsilon, 1000, 2)
@@ -126,24 +129,21 @@ def test_both_kernels_have_the_law_of_the_object(name, arms, horizon, epsilon):
     assert smallest_p(slow, fast) > LEVEL
 
 
-def planted(monkeypatch, bug):
-    """Skip-ahead with an error: alarms that come to nothing, or are lost after quiet steps, and too much noise."""
-    if bug == "alarms get lost":
-        return mutant(lazy_dp_ts.skip_ahead, "due = count < most", "due = count == 0")
-    if bug == "the leader always wins":
-        monkeypatch.setattr(
-            lazy_dp_ts, "respond", njit(lambda state, means, sizes, epsilon, log_step, lead, level, drawn: lead)
-        )
-    elif bug == "a wrong scale":
-        monkeypatch.setattr(lazy_ucb, "laplace", njit(lambda state, scale: randomness.laplace(state, 5 * scale)))
-        monkeypatch.setattr(lazy_dp_ts, "fill", njit(lazy_ucb.fill.py_func))
-    return njit(lazy_dp_ts.skip_ahead.py_func)
+RUNS = {
+    "the leader always wins": {"respond": lambda state, means, sizes, epsilon, log_step, lead, level, drawn: lead},
+    "a wrong scale": {"laplace": lambda state, scale: randomness.laplace(state, 5 * scale)},
+}
 
 
-@pytest.mark.parametrize("bug", ["alarms get lost", "the leader always wins", "a wrong scale"])
-def test_planted_errors_in_skip_ahead_are_noticed(monkeypatch, bug):
-    wrong = kernel_pulls(planted(monkeypatch, bug), *LAWS[0], 2000, 3)
-    assert smallest_p(slow_pulls(), wrong) < LEVEL
+@pytest.mark.study
+@pytest.mark.parametrize("bug", ["alarms get lost", *RUNS])
+def test_planted_errors_in_skip_ahead_are_noticed(bug):
+    """Alarms are lost after quiet steps, or come to nothing; too much noise."""
+    if bug in RUNS:
+        kernel = planted(lazy_dp_ts, lazy_ucb, **RUNS[bug]).skip_ahead
+    else:
+        kernel = mutant(lazy_dp_ts.skip_ahead, "due = count < most", "due = count == 0")
+    assert smallest_p(slow_pulls(), kernel_pulls(kernel, *LAWS[0], 2000, 3)) < LEVEL
 
 
 @functools.cache

@@ -8,15 +8,15 @@ from discreet.core.noise import scale_for
 from discreet.lab.kernels import batched, paired, randomness
 from discreet.lab.kernels.randomness import discrete_laplace, fresh_state
 from discreet.lab.runs import Track
-from tests._tools.kernel_tools import PRIVATE, Driven, Handed, plant
+from tests._tools.kernel_tools import PRIVATE, Driven, Handed, planted
 
 
-def same_as_the_object(means, horizon, seed, **options):
+def same_as_the_object(means, horizon, seed, kernel=paired, **options):
     """Whether the kernel pulls as the policy object does, in each pull of a short run or at the end of each epoch."""
     policy, noise = discreet.DPPairedIMED(range(len(means)), horizon=horizon, **options), Handed()
     width, early = policy.grid.width, np.arange(1, min(horizon, 2000) + 1)
     driven, state, track = Driven(policy, noise), fresh_state(seed), Track(policy.arms, early.tolist())
-    program = paired.program(policy, means)
+    program = kernel.program(policy, means)
     ends, pulls = [], []
     while plan := policy.plan():
         totals = {}
@@ -66,14 +66,15 @@ def as_if_without_noise(parameters, lead, pairs, shared, one, other):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"challenger_of": never_satisfied},
-        {"evidence": as_if_without_noise},
-        {"binomial": lambda state, count, mean: randomness.binomial(state, count, 0.99 * mean)},
+        pytest.param({"challenger_of": never_satisfied}, marks=pytest.mark.study),
+        pytest.param({"evidence": as_if_without_noise}, marks=pytest.mark.study),
+        pytest.param(
+            {"binomial": lambda state, count, mean: randomness.binomial(state, count, 0.99 * mean)},
+            marks=pytest.mark.study,
+        ),
         {"discrete_laplace": lambda state, scale: randomness.discrete_laplace(state, 1.01 * scale)},
     ],
 )
-def test_planted_errors_are_noticed(monkeypatch, wrong):
-    plant(monkeypatch, batched, **wrong)
-    monkeypatch.setattr(paired, "release", batched.release)
-    plant(monkeypatch, paired, **wrong)
-    assert not all(same_as_the_object(PRIVATE["C2, K = 5"], *job[:2], **job[2]) for job in JOBS)
+def test_planted_errors_are_noticed(wrong):
+    kernel = planted(paired, batched, **wrong)
+    assert not all(same_as_the_object(PRIVATE["C2, K = 5"], *job[:2], kernel, **job[2]) for job in JOBS)

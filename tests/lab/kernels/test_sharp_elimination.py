@@ -51,9 +51,9 @@ def p_value(first, second):
     ("epsilon", "wrong"),
     [
         (0.3, {"epsilon": 0.2}),
-        (0.3, {"window": 3}),
         (3.0, {"means": (0.6, 0.5, 0.25)}),
-        (3.0, {"beta": 0.02}),
+        pytest.param(0.3, {"window": 3}, marks=pytest.mark.study),
+        pytest.param(3.0, {"beta": 0.02}, marks=pytest.mark.study),
     ],
 )
 def test_the_kernel_has_the_law_of_the_object(epsilon, wrong):

@@ -12,7 +12,7 @@ from tests._tools.kernel_tools import LEVEL
 
 def test_the_table_is_the_law_of_the_minimum():
     """Direct simulation of min W over a block of 2^q pulls, against the table."""
-    generator, runs = np.random.default_rng(1), 200_000
+    generator, runs = np.random.default_rng(1), 50_000
     table = tree_minimum.log_table()
     for level in (1, 2, 3, 5, 7):
         lowest = tree_paths(generator, runs, level).min(axis=1)

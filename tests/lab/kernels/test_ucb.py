@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy import stats
 
 import discreet
 from discreet.lab import instance
 from discreet.lab.kernels import randomness, ucb
-from tests._tools.kernel_tools import LEVEL, check_counts, check_object, marks, tables
+from discreet.lab.kernels.compiled import compiled
+from tests._tools.kernel_tools import LEVEL, check_counts, check_object, marks, planted, tables
 from tests._tools.step_by_step import play_ucb
 
 FRESH = ucb.FRESH, ucb.BOLDNESS
@@ -23,7 +23,7 @@ def test_the_reference_kernel_is_the_policy_object(name, arms, seed):
     check_object(discreet.UCB(range(arms), horizon=3000), play_ucb, instance(name, arms).means, seed)
 
 
-@njit
+@compiled
 def reference_on_a_table(table, horizon, checkpoints):
     """UCB step by step on rewards that are fixed by arm and pull."""
     arms = table.shape[0]
@@ -52,7 +52,7 @@ def test_the_skip_ahead_kernel_replays_the_reference_pull_by_pull(boldness, name
     points = marks(horizon)
     for arms in (2, 5, 20):
         means = instance(name, arms).means
-        for table in tables(means, horizon, 3):
+        for table in tables(means, horizon, 1):
             fast = ucb.skip_ahead(means, horizon, np.ones(4, np.uint64), points, table, boldness)
             assert (fast == reference_on_a_table(table, horizon, points)).all()
 
@@ -74,10 +74,10 @@ def test_skip_ahead_on_fresh_randomness_has_the_law_of_the_reference():
     assert stats.ks_2samp(slow_regrets(), regrets(ucb.skip_ahead, 1500, *FRESH)).pvalue > LEVEL
 
 
-def test_a_planted_error_in_skip_ahead_is_noticed(monkeypatch):
+def test_a_planted_error_in_skip_ahead_is_noticed():
     """Every block is taken for certain, whatever its zeros."""
-    monkeypatch.setattr(ucb, "certain", njit(lambda total, pulls, zeros, size, means, roots, arm, time: True))
-    hasty = regrets(njit(ucb.skip_ahead.py_func), 1500, ucb.FRESH, 100.0)
+    wrong = planted(ucb, certain=lambda total, pulls, zeros, size, means, roots, arm, time: True)
+    hasty = regrets(wrong.skip_ahead, 1500, ucb.FRESH, 100.0)
     assert stats.ks_2samp(slow_regrets(), hasty).pvalue < LEVEL
 
 

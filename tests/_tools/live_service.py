@@ -13,6 +13,7 @@ import uvicorn
 
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import make_app
+from discreet.service.http.connections import Connection
 from discreet.service.storage import open_database
 
 
@@ -31,7 +32,7 @@ def running(database, *, tick: float = 0.05) -> Iterator[Live]:
     assert key is not None
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(make_app(control, tick=tick), log_level="warning", access_log=False)
+        config = uvicorn.Config(make_app(control, tick=tick), log_level="warning", access_log=False, http=Connection)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

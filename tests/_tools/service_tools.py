@@ -69,7 +69,7 @@ class World:
         told = []
         for given, reward in rewards:
             token = getattr(given, "assignment", given)
-            place = tokens.open_token(token)
+            place = tokens.open_token(self.control.token_secret, token)
             started = self.control.started(place.experiment)
             told.append(traffic.Tell(started, place, started.description.grid.encode(reward, clip=True)))
         return self.database.write(lambda transaction: traffic.tell(transaction, shard, told))

@@ -179,9 +179,10 @@ def test_a_slot_that_was_not_dealt_counts_nothing(world):
     world.start(**small())
     started = world.control.started("banners")
     given = world.ask("banners", "ann")[0]
-    place = tokens.open_token(given.assignment)._replace(slot=5)
-    assert world.tell((tokens.seal(started.secret, place), 1.0)) == ["late"]
-    assert world.tell((tokens.seal(started.secret, place._replace(epoch=9)), 1.0)) == ["late"]
+    secret = started.token_secret
+    place = tokens.open_token(secret, given.assignment)._replace(slot=5)
+    assert world.tell((tokens.seal(secret, place), 1.0)) == ["late"]
+    assert world.tell((tokens.seal(secret, place._replace(epoch=9)), 1.0)) == ["late"]
     assert world.sums("banners") == {}
 
 
@@ -212,7 +213,7 @@ def test_forged_tokens_and_keys_of_others_are_unknown(world):
         ]  # fmt: skip
         assert put(web, token, headers=mine).json() == {"status": "accepted"}
         assert put(web, foreign).json() == {"status": "accepted"}
-        assert put(web, tokens.seal(b"x" * 32, tokens.open_token(token))).status_code == 404
+        assert put(web, tokens.seal(b"x" * 32, tokens.open_token(world.control.token_secret, token))).status_code == 404
     assert other.id != one.id
 
 
@@ -283,10 +284,10 @@ def test_a_slot_that_was_somebody_elses_takes_no_reward_of_theirs(world):
     world.start(**small())
     started = world.control.started("banners")
     (bob,) = world.ask("banners", "bob")
-    place = tokens.open_token(bob.assignment)
+    place = tokens.open_token(started.token_secret, bob.assignment)
     hers = pseudonym(started.secret, "ann")
     lost = tokens.seal(
-        started.secret, place._replace(unit_tag=tokens.unit_tag(started.secret, place.generation, 0, hers))
+        started.token_secret, place._replace(unit_tag=tokens.unit_tag(started.secret, place.generation, 0, hers))
     )
     assert place.slot == 0
     assert world.tell((lost, 1.0)) == ["late"]
@@ -312,7 +313,7 @@ def test_a_unit_that_cannot_be_encoded_is_refused_alone(world):
 
 def test_a_place_holds_what_it_must():
     place = Place(2**32 - 1, 2**32 - 1, 2**31, 2**32 - 1, bytes(range(250, 256)))
-    assert tokens.open_token(tokens.seal(b"s", place)) == place
+    assert tokens.open_token(b"s", tokens.seal(b"s", place)) == place
 
 
 def test_a_started_experiment_is_not_found_by_a_name_that_no_database_can_hold(world):

@@ -223,7 +223,7 @@ def test_a_killed_postgresql_loses_nothing_that_was_confirmed(server, clock):
 
 
 def told(started, assignment):
-    return traffic.Tell(started, tokens.open_token(assignment.assignment), FULL)
+    return traffic.Tell(started, tokens.open_token(started.token_secret, assignment.assignment), FULL)
 
 
 @pytest.fixture

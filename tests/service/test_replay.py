@@ -6,6 +6,7 @@ receipts, statuses, times, ledgers, metrics and pages. And the noise that was ne
 one than Ann's rewards may move a total, so her epsilon pays for the difference.
 """
 
+import base64
 import html
 import itertools
 import re
@@ -40,13 +41,13 @@ class Chance:
         monkeypatch.setattr(secrets, "randbelow", lambda most: next(self.numbers) * 7919 % most)
 
     def token_bytes(self, size=32):
-        return next(self.numbers).to_bytes(8, "big").rjust(size, b"x")
+        return next(self.numbers).to_bytes(min(size, 8), "big").rjust(size, b"x")
 
     def token_hex(self, size=32):
         return self.token_bytes(size).hex()
 
     def token_urlsafe(self, size=32):
-        return self.token_hex(size)
+        return base64.urlsafe_b64encode(self.token_bytes(size)).rstrip(b"=").decode()
 
 
 class Recorder:

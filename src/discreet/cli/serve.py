@@ -35,6 +35,10 @@ def _serve(
     ] = False,
     tick: Annotated[float, opt.real("Seconds between looks for due epochs.")] = 1.0,
     secure: Annotated[bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.")] = False,
+    host_name: Annotated[
+        list[str] | None, opt.option("NAME", "A name under which it is reached; requests for others are refused.")
+    ] = None,
+    per_address: Annotated[int, opt.whole("Connections of one address; a proxy in front is one address.")] = 256,
     origin: Annotated[
         list[str] | None, opt.option("URL", "A site whose pages may assign and report, as https://shop.example.")
     ] = None,
@@ -56,6 +60,8 @@ def _serve(
         tick=tick,
         secure=secure,
         origins=tuple(origin or ()),
+        host_names=tuple(host_name or ()),
+        per_address=per_address,
     )
     prepared = server.prepare(settings, restored=restored)
     for experiment, epoch in prepared.forfeited:

@@ -13,7 +13,7 @@ from discreet.service.dashboard.pages import NOT_CACHED, Form, Visit, may_read, 
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
 
-MOST_BYTES = 1_000_000
+MOST_BYTES = 100_000
 MOST_FIELDS = 1000
 
 Page = Callable[[Visit], Response]
@@ -161,6 +161,9 @@ async def _form(request: Request) -> Form:
         if len(body) > MOST_BYTES:
             raise ServiceProblem(413, "Too much", "The form is larger than anything that this page asks for.")
     try:
-        return Form(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        if any("\0" in text for field in fields for text in field):
+            raise ValueError("no field has a zero byte, and PostgreSQL takes none")
+        return Form(fields)
     except ValueError as error:
         raise ServiceProblem(400, "Not a form", "What was sent cannot be read as a form.") from error

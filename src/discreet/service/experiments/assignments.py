@@ -24,13 +24,15 @@ class Started:
     Args:
         id: Its number in the database.
         uid: Its public id.
-        secret: The key of its pseudonyms, tokens and orders of arms.
+        secret: The key of its pseudonyms and orders of arms.
+        token_secret: The key of the service's tokens.
         description: Its description.
     """
 
     id: int
     uid: str
     secret: bytes
+    token_secret: bytes
     description: Description
 
 
@@ -74,7 +76,7 @@ class Writer(GroupCommit[Work]):
 
     def __init__(self, database: Database) -> None:
         self.shard = database.new_shard()
-        super().__init__(database, self._answer_all)
+        super().__init__(database, self._answer_all, _rows)
 
     def _answer_all(self, transaction: Transaction, works: list[Work]) -> list[Any]:
         """Do all reports first, so that asking cannot delay them; then all asks, one experiment after the other."""
@@ -90,6 +92,10 @@ class Writer(GroupCommit[Work]):
         for _, asks in sorted(asked.items()):
             _assign_together(transaction, asks, answers)
         return answers
+
+
+def _rows(work: Work) -> int:
+    return len(work.units) if isinstance(work, Ask) else len(work)
 
 
 def _assign_together(transaction: Transaction, asks: list[tuple[int, Ask]], answers: list[Any]) -> None:
@@ -147,7 +153,7 @@ def _deal(transaction: Transaction, ask: Ask, epoch: assignments.Dealing, now: f
             slot, arm, deadline = known[name]
             unit_tag = tokens.unit_tag(experiment.secret, epoch.generation, slot, name)
             place = tokens.Place(experiment.id, epoch.number, epoch.generation, slot, unit_tag)
-            token = tokens.seal(experiment.secret, place)
+            token = tokens.seal(experiment.token_secret, place)
             answers.append(Assignment(unit, description.arms[arm], token, epoch.number, True, deadline))
         else:
             spare_arm = spare[share(experiment.secret, epoch.number, name) % len(spare)]

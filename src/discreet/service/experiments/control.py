@@ -9,6 +9,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,7 +23,7 @@ from discreet.service.experiments.epsilon import amount
 from discreet.service.storage import Database, DuplicateError, Experiment, Population, Transaction, queries
 from discreet.service.storage.migrations import migrate
 
-_SECRET = "session secret"
+_SESSION_SECRET, _TOKEN_SECRET = "session secret", "token secret"
 T = TypeVar("T")
 
 
@@ -48,10 +49,11 @@ class Control:
 
         def work(transaction: Transaction) -> str | None:
             transaction.lock(0)
-            if queries.read_setting(transaction, _SECRET) is not None:
+            if queries.read_setting(transaction, _SESSION_SECRET) is not None:
                 return None
             now = transaction.now()
-            queries.write_setting(transaction, _SECRET, secrets.token_hex(32))
+            for name in (_SESSION_SECRET, _TOKEN_SECRET):
+                queries.write_setting(transaction, name, secrets.token_hex(32))
             budget.create(transaction, budget.DEFAULT_POPULATION, budget.DEFAULT_BUDGET, now)
             return keys.make(transaction, m.NewKey("first key", ["admin"]), now).key
 
@@ -60,7 +62,15 @@ class Control:
     @property
     def session_secret(self) -> bytes:
         """The key that sessions are signed with, in all workers."""
-        return self.database.read(lambda transaction: bytes.fromhex(queries.read_setting(transaction, _SECRET) or ""))
+        return self._secret(_SESSION_SECRET)
+
+    @cached_property
+    def token_secret(self) -> bytes:
+        """The key that tokens of assignments are sealed with, in all workers."""
+        return self._secret(_TOKEN_SECRET)
+
+    def _secret(self, name: str) -> bytes:
+        return self.database.read(lambda transaction: bytes.fromhex(queries.read_setting(transaction, name) or ""))
 
     def now(self) -> float:
         """Return the time, by the database's clock."""
@@ -133,7 +143,7 @@ class Control:
             raise not_found(f"experiment {name!r}")
         if row.state == "draft":
             raise conflict(f"experiment {row.name!r} is not started")
-        known = Started(row.id, row.uid, row.secret, described(row))
+        known = Started(row.id, row.uid, row.secret, self.token_secret, described(row))
         with self._lock:
             for key in (row.id, row.uid, row.name):
                 self._started[key] = known
@@ -302,6 +312,8 @@ class Control:
 
     def authenticate(self, secret: str) -> m.KeyView | None:
         """Return the key with this secret; None if it is unknown, expired or revoked."""
+        if not keys.is_key(secret):
+            return None
         return self.database.read(lambda transaction: keys.find(transaction, digest=keys.digest(secret)))
 
     def algorithms(self) -> list[m.AlgorithmView]:

@@ -1,6 +1,7 @@
 """Keys of the API with their scopes. Only a digest of a key is stored."""
 
 import hashlib
+import re
 import secrets
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from discreet.service.errors import not_found
 from discreet.service.messages import KeyView, MadeKey, NewKey
 from discreet.service.storage import Key, Transaction
 
-PREFIX = "dk"
+_FORM = re.compile(r"dk_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
 
 
 def make(transaction: Transaction, new: NewKey, now: float) -> MadeKey:
@@ -21,7 +22,7 @@ def make(transaction: Transaction, new: NewKey, now: float) -> MadeKey:
         now: The time.
     """
     uid = secrets.token_hex(4)
-    secret = f"{PREFIX}_{uid}_{secrets.token_urlsafe(32)}"
+    secret = f"dk_{uid}_{secrets.token_urlsafe(32)}"
     scopes = sorted(set(new.scopes))
     expires_at = None if new.expires_in is None else now + new.expires_in
     key = Key(uid, digest(secret), new.name, scopes, new.experiment, now, expires_at)
@@ -80,6 +81,15 @@ def everything(transaction: Transaction) -> list[KeyView]:
 def view(key: Key) -> KeyView:
     """Return a key as clients see it."""
     return KeyView(key.id, key.name, key.scopes, key.experiment, key.created_at, key.expires_at, key.revoked_at)
+
+
+def is_key(text: str) -> bool:
+    """Return True if a text has the form of a key. Nothing else is looked up, or kept for a moment.
+
+    >>> is_key("dk_0123abcd_" + "x" * 43), is_key("dk_" + "x" * 1_000_000)
+    (True, False)
+    """
+    return _FORM.fullmatch(text) is not None
 
 
 def digest(secret: str) -> str:

@@ -1,9 +1,11 @@
 """The HTTP API: each method does one operation, once its key is checked and its message is read."""
 
+import asyncio
 import inspect
 import math
 from collections.abc import Awaitable, Callable
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,7 +25,13 @@ from discreet.service.http.metrics import Metrics
 from discreet.service.http.operations import OPERATIONS, Operation, document, operation
 
 Endpoint = Callable[[Request], Awaitable[Response]]
-MOST_BYTES = 4_000_000
+MOST_BYTES = 2_000_000
+"""The largest body of a request: 10,000 rewards have 1.1 MB."""
+MOST_READING = 64_000_000
+"""The largest size of all bodies together that a process is reading."""
+TOGETHER = 1_000
+"""The largest number of rewards of a batch that are counted in one transaction: others do not wait for all of them."""
+_reading = 0  # bytes of them now
 ONE = "/v1/experiments/{experiment}"
 READ: tuple[m.Scope, ...] = ("analyse",)
 ADMIN: tuple[m.Scope, ...] = ()
@@ -127,18 +135,20 @@ class API:
         """
         told = await self._tells(caller, [(one.assignment, one.reward) for one in body.rewards])
         known = [one for one in told if one is not None]
-        found = iter(await self.writer.do(known) if known else ())
+        parts = [known[start : start + TOGETHER] for start in range(0, len(known), TOGETHER)]
+        found = chain.from_iterable(await asyncio.gather(*map(self.writer.do, parts)))
         return m.Receipts(["unknown" if one is None else next(found) for one in told])
 
     async def _tells(self, caller: m.KeyView, given: list[tuple[str, float]]) -> list[Tell | None]:
         """Return a report for each token that we made and that this key may report to; None for others."""
-        places = [tokens.open_token(token) for token, _ in given]
+        secret = self.control.token_secret
+        places = [tokens.open_token(secret, token) for token, _ in given]
         named = {place.experiment for place in places if place is not None}
         known = {number: await self._reportable(caller, number) for number in named}
         told: list[Tell | None] = []
-        for place, (token, reward) in zip(places, given, strict=True):
+        for place, (_, reward) in zip(places, given, strict=True):
             started = None if place is None else known[place.experiment]
-            if place is None or started is None or not tokens.is_sealed(started.secret, token, place):
+            if place is None or started is None:
                 told.append(None)
                 continue
             if not math.isfinite(reward):
@@ -369,10 +379,16 @@ async def read(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
     Raises:
         ServiceProblem: The body is too large, no JSON, or not of this type; it names the field at fault.
     """
-    body = await request.body()
-    if len(body) > MOST_BYTES:
-        raise ServiceProblem(413, "too large", f"a request has at most {MOST_BYTES:,} bytes")
+    global _reading  # noqa: PLW0603  (all requests of a process share what bodies may take)
+    body = bytearray()
     try:
+        async for chunk in request.stream():
+            body += chunk
+            _reading += len(chunk)
+            if len(body) > MOST_BYTES:
+                raise ServiceProblem(413, "too large", f"a request has at most {MOST_BYTES:,} bytes")
+            if _reading > MOST_READING:
+                raise ServiceProblem(503, "overloaded", "too many large requests at once; try again in a moment")
         return decoder.decode(body)
     except msgspec.ValidationError as error:
         raise _badly_formed(error) from None
@@ -380,6 +396,8 @@ async def read(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
         raise ServiceProblem(400, "not JSON", f"the body is not JSON: {error}") from None
     except RecursionError:
         raise ServiceProblem(400, "not JSON", "the body is nested too deeply") from None
+    finally:
+        _reading -= len(body)
 
 
 def read_query(request: Request, kind: type[T]) -> T:

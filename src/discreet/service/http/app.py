@@ -12,7 +12,7 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -97,6 +97,7 @@ def make_app(
     tick: float | None = TICK,
     secure: bool = False,
     origins: Sequence[str] = (),
+    host_names: Sequence[str] = (),
     writer: Writer | None = None,
 ) -> ASGIApp:
     """Return the application.
@@ -107,6 +108,7 @@ def make_app(
         tick: Seconds between looks for due epochs; None to close nothing by itself.
         secure: True to have cookies sent over TLS only.
         origins: Sites whose pages may assign and report.
+        host_names: The names that requests must be for; empty for any.
         writer: Assigns units and counts rewards; by default a new one.
     """
     metrics = Metrics()
@@ -133,11 +135,13 @@ def make_app(
         **dict.fromkeys(UNAVAILABLE, _unavailable),
         Exception: _unforeseen,
     }
-    app: ASGIApp = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    starlette = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    starlette.router.redirect_slashes = False  # it would redirect to wherever the Host header says
+    app: ASGIApp = starlette
     if origins:  # whose pages may send what the browser's client sends, with a key and without cookies
         headers = ("authorization", "content-type")
         app = CORSMiddleware(app, allow_origins=origins, allow_methods=("POST", "PUT"), allow_headers=headers)
-    return Outermost(app, metrics)
+    return Outermost(app, metrics, host_names)
 
 
 class Outermost:
@@ -146,10 +150,12 @@ class Outermost:
     Args:
         app: The application inside.
         metrics: Counters of this process.
+        host_names: The names that requests must be for; empty for any.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, host_names: Sequence[str] = ()) -> None:
         self._app, self._metrics = app, metrics
+        self._host_names = frozenset(name.lower() for name in host_names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -165,16 +171,29 @@ class Outermost:
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
-        # no name has a zero byte, and PostgreSQL takes none in a query
-        work = problem_response(not_found("such page")) if "\0" in scope["path"] else self._app
+        work = self._refusal(scope) or self._app
         try:
             await work(scope, receive, watch)
+        except ClientDisconnect:
+            log.debug("%s was broken off", scope["method"])
         except Exception as error:  # its text could hold a reward, so only its kind is logged
             log.error("%s failed: %s", scope["method"], type(error).__name__)
         finally:
             self._metrics.answered(status or 500, time.perf_counter() - began)
 
+    def _refusal(self, scope: Scope) -> Response | None:
+        """Return the answer to a request for another host, or with a zero byte, which PostgreSQL does not take."""
+        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+            return problem_response(not_found("such page"))
+        if self._host_names:
+            host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")
+            name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+            if name.lower() not in self._host_names:
+                return problem_response(ServiceProblem(421, "misdirected request", "this service has another name"))
+        return None
 
+
+_WITH = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "60"}, 503: {"Retry-After": "1"}}
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
@@ -182,7 +201,7 @@ def problem_response(problem: ServiceProblem) -> Response:
     """Return a problem as RFC 9457 has it."""
     kind = f"urn:discreet:{problem.title.replace(' ', '-')}"
     said = Problem(kind, problem.title, problem.status, problem.detail, problem.field)
-    headers = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}.get(problem.status)
+    headers = _WITH.get(problem.status)
     return Response(msgspec.json.encode(said), problem.status, headers, media_type="application/problem+json")
 
 

@@ -115,9 +115,9 @@ def _operation(operation: Operation) -> dict[str, Any]:
     answers: dict[str, Any] = {str(operation.status): _answer(operation)}
     expected = {*operation.problems}
     if operation.scopes is not None:
-        expected |= {401, 403}
+        expected |= {401, 403, 429}
     if operation.body is not None:
-        expected |= {400, 413, 422}
+        expected |= {400, 413, 422, 503}
     if operation.query is not None:
         expected |= {422}
     for status in sorted(expected):
@@ -158,6 +158,7 @@ _WORDS = {
     409: "not now: the state does not allow it, or the budget does not",
     413: "too large",
     422: "something in the request is not as it should be",
+    429: "too many keys of this address were refused",
     503: "the database did not confirm it; it is safe to try again in a moment",
 }
 

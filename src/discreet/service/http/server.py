@@ -16,6 +16,7 @@ from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.restoring import Forfeited, recover
 from discreet.service.http.app import TICK, make_app
+from discreet.service.http.connections import PER_ADDRESS, Connection, raise_file_limit
 from discreet.service.storage import Database, open_database
 from discreet.service.storage.database import failure
 
@@ -36,6 +37,8 @@ class Settings:
         tick: Seconds between looks for due epochs.
         secure: True if HTTPS is in front.
         origins: Sites, such as https://shop.example, whose pages may assign and report from people's browsers.
+        host_names: The names under which it is reached; requests for others are refused. Empty for any.
+        per_address: The largest number of connections of one address; a proxy in front is one address.
 
     Raises:
         ArgumentError: A setting is wrong.
@@ -49,12 +52,16 @@ class Settings:
     tick: float = TICK
     secure: bool = False
     origins: tuple[str, ...] = ()
+    host_names: tuple[str, ...] = ()
+    per_address: int = PER_ADDRESS
 
     def __post_init__(self) -> None:
         if self.workers < 1:
             raise ArgumentError(f"workers must be at least 1, got {self.workers!r}")
         if self.workers > 1 and "://" not in self.database:
             raise ArgumentError(f"SQLite is for one process; for {self.workers} workers give a postgresql:// database")
+        if self.per_address < 1:
+            raise ArgumentError(f"per_address must be at least 1, got {self.per_address!r}")
         if not 0 < self.tick <= 3600:
             raise ArgumentError(f"tick must be a number of seconds up to 3600, got {self.tick!r}")
         for origin in self.origins:
@@ -117,7 +124,7 @@ def serve(settings: Settings) -> None:
     """Serve until interrupted."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     options: dict[str, Any] = {"host": settings.host, "port": settings.port, "timeout_graceful_shutdown": 10}
-    options |= {"access_log": False, "log_level": "warning", "server_header": False}
+    options |= {"access_log": False, "log_level": "warning", "server_header": False, "http": Connection, "ws": "none"}
     if settings.workers == 1:
         uvicorn.run(_app(settings), **options)
         return
@@ -131,10 +138,17 @@ def worker() -> ASGIApp:
 
 
 def _app(settings: Settings) -> ASGIApp:
+    Connection.per_address = settings.per_address
+    raise_file_limit()
     database = open_database(settings.database)
     journal = settings.open_journal(database)
     gc.collect()
     gc.freeze()  # these objects stay: each garbage collection among them would delay all requests by 0.1 s
     return make_app(
-        Control(database), journal=journal, tick=settings.tick, secure=settings.secure, origins=settings.origins
+        Control(database),
+        journal=journal,
+        tick=settings.tick,
+        secure=settings.secure,
+        origins=settings.origins,
+        host_names=settings.host_names,
     )

@@ -15,6 +15,8 @@ from discreet.service.errors import ServiceProblem
 from discreet.service.storage.database import UNAVAILABLE, Database, Transaction
 
 _TOGETHER = 512  # the largest number of requests in one transaction
+_ROWS = 2_000  # and of their rows, but for a single request that has more
+_SMALL = 16  # requests of more rows let others go first; one of them is in every transaction all the same
 _MOST_WAITING = 20_000
 Work = TypeVar("Work")
 _Waiting = tuple[Work, asyncio.Future[Any]]
@@ -28,31 +30,40 @@ class GroupCommit(Generic[Work]):
         database: The database.
         answer: Does the works of some requests in a transaction, and returns one answer for each. An answer that is an
             exception is raised where the request was made.
+        rows: Returns the number of rows that a work writes.
     """
 
-    def __init__(self, database: Database, answer: Callable[[Transaction, list[Work]], list[Any]]) -> None:
-        self.database, self._answer = database, answer
-        self._waiting: deque[_Waiting[Work] | None] = deque()
+    def __init__(
+        self,
+        database: Database,
+        answer: Callable[[Transaction, list[Work]], list[Any]],
+        rows: Callable[[Work], int],
+    ) -> None:
+        self.database, self._answer, self._rows = database, answer, rows
+        self._small: deque[_Waiting[Work]] = deque()
+        self._large: deque[_Waiting[Work]] = deque()
+        self._stopped = False
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="discreet-writer", daemon=True)
         self._thread.start()
 
     async def do(self, work: Work) -> Any:
         """Do the work of a request together with others that wait, and return its answer once it is durable."""
-        if len(self._waiting) > _MOST_WAITING:
+        if len(self._small) + len(self._large) > _MOST_WAITING:
             raise ServiceProblem(503, "overloaded", "too many requests are waiting; try again in a moment")
         future = asyncio.get_running_loop().create_future()
-        self._enqueue((work, future))
+        (self._small if self._rows(work) <= _SMALL else self._large).append((work, future))
+        self._wake_up()
         return await future
 
     def stop(self) -> None:
         """Finish the requests that wait, and end the thread."""
-        self._enqueue(None)
+        self._stopped = True
+        self._wake_up()
         self._thread.join()
 
-    def _enqueue(self, request: _Waiting[Work] | None) -> None:
-        """Enqueue a request. An idle thread is woken; requests that arrive before it starts join the same batch."""
-        self._waiting.append(request)
+    def _wake_up(self) -> None:
+        """Wake an idle thread. Requests that arrive before it starts join the same batch."""
         if not self._wake.is_set():
             self._wake.set()
 
@@ -60,13 +71,22 @@ class GroupCommit(Generic[Work]):
         while True:
             self._wake.wait()
             self._wake.clear()  # before the queue is read: whoever comes after this wakes it again
-            while self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
-                requests = [request for request in batch if request is not None]
-                if requests:
-                    self._serve(requests)
-                if len(requests) < len(batch):
-                    return
+            while batch := self._batch():
+                self._serve(batch)
+            if self._stopped:
+                return
+
+    def _batch(self) -> list[_Waiting[Work]]:
+        """Return the requests of the next transaction: one large one, then small ones, then large ones as they fit."""
+        batch: list[_Waiting[Work]] = []
+        rows = 0
+        for queue, most in ((self._large, 1), (self._small, _TOGETHER), (self._large, _TOGETHER)):
+            while queue and len(batch) < most:
+                rows += self._rows(queue[0][0])
+                if batch and rows > _ROWS:
+                    return batch
+                batch.append(queue.popleft())
+        return batch
 
     def _serve(self, requests: list[_Waiting[Work]]) -> None:
         answers = self._answers([work for work, _ in requests])

@@ -166,7 +166,7 @@ class Experiment:
         population: The population that pays for it.
         description: The request that made it, as JSON.
         state: "draft", "running", "paused", "stopped" or "archived".
-        secret: The key of its pseudonyms, tokens and orders of arms.
+        secret: The key of its pseudonyms and orders of arms.
         algorithm: The key of its algorithm.
         options: The options of its algorithm, as JSON.
         epochs: The number of its closed epochs.

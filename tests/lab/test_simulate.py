@@ -386,7 +386,7 @@ def p_values(one, other):
 @pytest.mark.parametrize(
     ("name", "options", "planted"),
     [
-        ("ucb", {}, {"instance": [0.3, 0.7]}),
+        pytest.param("ucb", {}, {"instance": [0.3, 0.7]}, marks=pytest.mark.study),
         ("dp-ucb", {"epsilon": 2.0, "relaxation": 8.0}, {"epsilon": 4.0}),
     ],
 )

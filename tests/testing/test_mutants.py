@@ -74,6 +74,7 @@ def test_the_curator_refuses_what_costs_too_much(bug, case):
         CASES[case].run(ScriptedNoise([]))
 
 
+@pytest.mark.study
 @pytest.mark.parametrize("name", BARE)
 def test_bugs_without_doubt_are_audited_quickly(name):
     subject = by_name(name).audit[0]

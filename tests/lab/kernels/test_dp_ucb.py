@@ -67,6 +67,7 @@ def test_counts_at_checkpoints_add_up():
     check_counts(dp_ucb.skip_ahead, counters_of(5, 10**7), None, TABLES)
 
 
+@pytest.mark.study
 def test_planted_errors_in_skip_ahead_are_noticed():
     """A noise scale a quarter too large; and a table that says the noise never sinks, so no block is looked into."""
     horizon, runs = 30_000, 400

@@ -90,12 +90,13 @@ def roomy(totals, pulls, arm, end):
     return level, room + 0.1
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("c", "wrong"),
     [
-        pytest.param(0.0, {"spare_zeros": generous}, marks=pytest.mark.study),
-        pytest.param(IMED, {"spare_zeros": generous}, marks=pytest.mark.study),
-        pytest.param(0.0, {"highest_rival": short_sighted}, marks=pytest.mark.study),
+        (0.0, {"spare_zeros": generous}),
+        (IMED, {"spare_zeros": generous}),
+        (0.0, {"highest_rival": short_sighted}),
         (IMED, {"imed_rivals": roomy}),
     ],
 )

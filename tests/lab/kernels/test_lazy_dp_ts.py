@@ -86,7 +86,8 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("bug", some_now(STEPS, 1))
+@pytest.mark.study
+@pytest.mark.parametrize("bug", STEPS)
 def test_planted_errors_in_a_step_are_noticed(bug):
     kernel = planted(lazy_dp_ts, **STEPS[bug])
     kernel.look_ahead = lazy_dp_ts.look_ahead

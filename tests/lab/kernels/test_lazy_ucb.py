@@ -60,18 +60,14 @@ def a_step_too_long(means, sizes, epsilon, arm, step, last):
     return min(lead_until(means, sizes, epsilon, arm, step, last) + 1, last)
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "wrong",
     [
         {"lead_until": a_step_too_long},
-        pytest.param({"lead_until": to_the_end_of_the_block}, marks=pytest.mark.study),
-        pytest.param(
-            {"laplace": lambda state, scale: randomness.laplace(state, 1.01 * scale)}, marks=pytest.mark.study
-        ),
-        pytest.param(
-            {"binomial": lambda state, count, mean: randomness.binomial(state, count, 0.99 * mean)},
-            marks=pytest.mark.study,
-        ),
+        {"lead_until": to_the_end_of_the_block},
+        {"laplace": lambda state, scale: randomness.laplace(state, 1.01 * scale)},
+        {"binomial": lambda state, count, mean: randomness.binomial(state, count, 0.99 * mean)},
     ],
 )
 def test_planted_errors_are_noticed(wrong):

@@ -157,7 +157,8 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("what", some_now(PLANTED, 1))
+@pytest.mark.study
+@pytest.mark.parametrize("what", PLANTED)
 def test_planted_errors_in_dp_nas_are_noticed(what):
     case = Constant(2.0)
     assert case.p_value(case.outcomes(mutant(nas.dp_nas, *PLANTED[what]))[0]) < LEVEL
@@ -241,7 +242,8 @@ def p_value_of_the_kernel():
     return case.p_value(case.outcomes(runs=200_000)[0])
 
 
-@pytest.mark.parametrize("what", some_now(ONE_SIDED_ERRORS, 1))
+@pytest.mark.study
+@pytest.mark.parametrize("what", ONE_SIDED_ERRORS)
 def test_planted_errors_in_the_one_sided_rule_are_noticed(what):
     case = OneSided(0.01)
     assert p_value_of_the_kernel() > LEVEL

@@ -63,15 +63,13 @@ def as_if_without_noise(parameters, lead, pairs, shared, one, other):
     )
 
 
+@pytest.mark.study
 @pytest.mark.parametrize(
     "wrong",
     [
-        pytest.param({"challenger_of": never_satisfied}, marks=pytest.mark.study),
-        pytest.param({"evidence": as_if_without_noise}, marks=pytest.mark.study),
-        pytest.param(
-            {"binomial": lambda state, count, mean: randomness.binomial(state, count, 0.99 * mean)},
-            marks=pytest.mark.study,
-        ),
+        {"challenger_of": never_satisfied},
+        {"evidence": as_if_without_noise},
+        {"binomial": lambda state, count, mean: randomness.binomial(state, count, 0.99 * mean)},
         {"discrete_laplace": lambda state, scale: randomness.discrete_laplace(state, 1.01 * scale)},
     ],
 )

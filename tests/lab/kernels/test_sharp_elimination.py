@@ -51,7 +51,7 @@ def p_value(first, second):
     ("epsilon", "wrong"),
     [
         (0.3, {"epsilon": 0.2}),
-        (3.0, {"means": (0.6, 0.5, 0.25)}),
+        pytest.param(3.0, {"means": (0.6, 0.5, 0.25)}, marks=pytest.mark.study),
         pytest.param(0.3, {"window": 3}, marks=pytest.mark.study),
         pytest.param(3.0, {"beta": 0.02}, marks=pytest.mark.study),
     ],

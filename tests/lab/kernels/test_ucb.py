@@ -74,6 +74,7 @@ def test_skip_ahead_on_fresh_randomness_has_the_law_of_the_reference():
     assert stats.ks_2samp(slow_regrets(), regrets(ucb.skip_ahead, 1500, *FRESH)).pvalue > LEVEL
 
 
+@pytest.mark.study
 def test_a_planted_error_in_skip_ahead_is_noticed():
     """Every block is taken for certain, whatever its zeros."""
     wrong = planted(ucb, certain=lambda total, pulls, zeros, size, means, roots, arm, time: True)

@@ -2,10 +2,14 @@
 
 import asyncio
 import contextlib
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import uvicorn
@@ -351,3 +355,109 @@ def test_a_large_batch_is_counted_whole(world, monkeypatch):
 def test_settings_of_doors_are_checked():
     with pytest.raises(ArgumentError, match="per_address must be at least 1, got 0"):
         replace(Settings(), per_address=0)
+
+
+# ---------------------------------------------------------------------- a real server under attack
+
+MIB = 2**20
+
+
+@contextlib.contextmanager
+def real_server(folder):
+    """A service in a process of its own, and its address, its key and its process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "discreet", "serve", "--database", "attacked.db", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        lines = iter(process.stdout.readline, "")
+        key = next(line.split(": ")[1].strip() for line in lines if line.startswith("admin key"))
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError), client(("127.0.0.1", port)):
+                break
+            time.sleep(0.05)
+        yield ("127.0.0.1", port), key, process
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()
+
+
+def memory(process):
+    """The bytes that a process has in memory."""
+    pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def long_keys(address, _):
+    for number in range(300):
+        with client(address) as opened, contextlib.suppress(OSError):
+            opened.sendall(b"GET /v1/experiments HTTP/1.1\r\nhost: x\r\nauthorization: Bearer dk_%d" % number)
+            for _ in range(16):
+                opened.sendall(b"k" * 65_536)
+
+
+def many_keys(address, _):
+    for number in range(3000):
+        with client(address) as opened:
+            answer_to(
+                opened,
+                b"GET /v1/experiments HTTP/1.1\r\nauthorization: Bearer dk_%08x_%s\r\n\r\n" % (number, b"u" * 43),
+            )
+
+
+def open_heads(address, _):
+    with contextlib.ExitStack() as several:
+        for _ in range(600):
+            opened = several.enter_context(client(address))
+            with contextlib.suppress(OSError):
+                opened.sendall(b"GET / HTTP/1.1\r\nx: " + b"y" * (HEAD_BYTES - 100))
+        time.sleep(1)
+
+
+def large_bodies(address, key):
+    def send():
+        with client(address) as opened, contextlib.suppress(OSError):
+            head = (
+                f"POST /v1/experiments HTTP/1.1\r\nauthorization: Bearer {key}\r\ncontent-length: {100 * MIB}\r\n\r\n"
+            )
+            opened.sendall(head.encode())
+            for _ in range(100):
+                opened.sendall(b" " * MIB)
+
+    threads = [threading.Thread(target=send) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+ATTACKS = {"long keys": (long_keys, 30), "many keys": (many_keys, 30), "open heads": (open_heads, 100),
+           "large bodies": (large_bodies, 64 + 40)}  # fmt: skip
+
+
+@pytest.mark.study
+@pytest.mark.system
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the memory of a process is read from /proc")
+@pytest.mark.parametrize("name", ATTACKS)
+def test_memory_under_attack_is_bounded(tmp_path, page, name):
+    attack, most = ATTACKS[name]
+    with real_server(tmp_path) as (address, key, process):
+        usual = f"GET /v1/experiments HTTP/1.1\r\nauthorization: Bearer {key}\r\n\r\n".encode()
+        for _ in range(50):
+            with client(address) as opened:
+                assert answer_to(opened, usual) == 200
+        before, highest = memory(process), 0
+        attacker = threading.Thread(target=attack, args=(address, key))
+        attacker.start()
+        while attacker.is_alive():
+            highest = max(highest, memory(process))
+            time.sleep(0.02)
+        attacker.join()
+        with client(address) as opened:
+            assert answer_to(opened, usual) == 200
+    grown = (highest - before) / MIB
+    page("Service under attack", attack=name, megabytes=grown, limit=most)
+    assert grown < most

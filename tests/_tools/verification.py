@@ -35,7 +35,7 @@ SECTIONS = {
     "Walks": "Random walks through saves, loads, copies of files, crashes and full disks: no draw masked two releases, "
     "nothing was shown that a file did not have, nobody paid more than epsilon.",
     "Service under faults": "On both databases: every count exact, every release drawn once, nothing changed later.",
-    "Service under attack": "By how many MiB a server's memory grew at the most, and the limit that docs/service.md sets.",
+    "Service under attack": "The MiB by which a server's memory grew at the most, and the limit by docs/service.md.",
     "Fuzzing": "Every case was refused by an error of ours or understood, and no step broke the model.",
     "Statistical studies": "Broken promises, and how many were allowed on average.",
     "Supply chain": "",

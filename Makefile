@@ -34,6 +34,7 @@ $(RUN):
 # $(VENV)/.test stands for the installed extra `test`, and so for every extra.
 $(VENV)/.%: pyproject.toml constraints.txt | $(RUN)
 	$(PIP) -e '.[$*]'
+	-$(RUN) -m compileall -q -j 0 $(VENV)/lib > /dev/null # on all processors, where pip would take one
 	touch $@
 
 # Kernels, compiled once so that no worker waits for another; an installed extra must come first.

@@ -43,6 +43,8 @@ def guarded(control: Control, secure: bool, show: Page, audience: Audience) -> C
 
     async def endpoint(request: Request) -> Response:
         try:
+            if b"%00" in request.scope["query_string"]:
+                raise ServiceProblem(404, "There is no such page", "Nothing has a zero byte in its name.")
             return await run_in_threadpool(_serve, request, await _form(request), None)
         except ServiceProblem as problem:
             return await run_in_threadpool(_serve, request, Form(), problem)

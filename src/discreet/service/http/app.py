@@ -183,7 +183,7 @@ class Outermost:
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request for another host, or with a zero byte, which PostgreSQL does not take."""
-        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+        if "\0" in scope["path"]:
             return problem_response(not_found("such page"))
         if self._host_names:
             host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1")

@@ -30,17 +30,25 @@ def running(database, *, tick: float = 0.05) -> Iterator[Live]:
     control = Control(opened)
     key = control.set_up()
     assert key is not None
+    try:
+        with served(make_app(control, tick=tick), log_level="warning") as (host, port):
+            yield Live(f"http://{host}:{port}", key)
+    finally:
+        opened.close()
+
+
+@contextlib.contextmanager
+def served(app, **options) -> Iterator[tuple[str, int]]:
+    """An application on a port of this machine, behind connections with limits, and its address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(make_app(control, tick=tick), log_level="warning", access_log=False, http=Connection)
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(uvicorn.Config(app, access_log=False, http=Connection, **options))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
             while not server.started:
                 time.sleep(0.01)
-            yield Live(f"http://127.0.0.1:{listener.getsockname()[1]}", key)
+            yield listener.getsockname()
         finally:
             server.should_exit = True
             thread.join()
-            opened.close()

@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from discreet.core.errors import ArgumentError
+from discreet.service import bodies
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import tokens
 from discreet.service.http import api, connections, refusals
@@ -23,6 +23,7 @@ from discreet.service.http.connections import HEAD_BYTES, Connection
 from discreet.service.http.server import Settings
 from discreet.service.storage import group_commit
 from discreet.service.storage.group_commit import GroupCommit
+from tests._tools.live_service import served
 from tests._tools.service_tools import small
 
 # ---------------------------------------------------------------------- connections
@@ -41,22 +42,9 @@ async def echo(scope, receive, send):
     await send({"type": "http.response.body", "body": b"%d" % size})
 
 
-@contextlib.contextmanager
-def serving(app=echo):
+def serving():
     """A server of connections with limits, and the address to connect to."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off", http=Connection)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            while not server.started:
-                time.sleep(0.01)
-            yield listener.getsockname()
-        finally:
-            server.should_exit = True
-            thread.join()
+    return served(echo, log_level="critical", lifespan="off")
 
 
 @pytest.fixture(scope="module")
@@ -227,16 +215,16 @@ def test_a_body_is_refused_while_it_streams(world):
 
     with world.web() as web:
         assert web.post("/v1/experiments", content=endless()).status_code == 413
-    assert api._reading == 0
+    assert bodies._reading == 0
 
 
 def test_all_bodies_together_are_bounded(world, monkeypatch):
-    monkeypatch.setattr(api, "MOST_READING", 1000)
+    monkeypatch.setattr(bodies, "MOST_READING", 1000)
     with world.web() as web:
         said = web.post("/v1/experiments", content=b" " * 1001)
         assert (said.status_code, said.headers["retry-after"]) == (503, "1")
         assert web.post("/v1/experiments", content=b"{}").status_code == 422
-    assert api._reading == 0
+    assert bodies._reading == 0
 
 
 def test_requests_for_other_hosts_are_refused(world):

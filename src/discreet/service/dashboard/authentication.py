@@ -8,6 +8,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from discreet.service.bodies import body_of
 from discreet.service.dashboard import sessions
 from discreet.service.dashboard.pages import NOT_CACHED, Form, Visit, may_read, page
 from discreet.service.errors import ServiceProblem
@@ -157,13 +158,10 @@ async def _form(request: Request) -> Form:
     """Return the form that was posted, read up to a limit; an empty one if this is no form."""
     if request.method != "POST":
         return Form()
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise ServiceProblem(413, "Too much", "The form is larger than anything that this page asks for.")
+    too_large = ServiceProblem(413, "Too much", "The form is larger than anything that this page asks for.")
     try:
-        fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        async with body_of(request, MOST_BYTES, too_large) as body:
+            fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
         if any("\0" in text for field in fields for text in field):
             raise ValueError("no field has a zero byte, and PostgreSQL takes none")
         return Form(fields)

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from discreet.service import messages as m
+from discreet.service.bodies import body_of
 from discreet.service.errors import ServiceProblem, conflict, invalid, not_found
 from discreet.service.experiments import tokens
 from discreet.service.experiments.assignments import Ask, Started, Tell, Writer
@@ -27,11 +28,8 @@ from discreet.service.http.operations import OPERATIONS, Operation, document, op
 Endpoint = Callable[[Request], Awaitable[Response]]
 MOST_BYTES = 2_000_000
 """The largest body of a request: 10,000 rewards have 1.1 MB."""
-MOST_READING = 64_000_000
-"""The largest size of all bodies together that a process is reading."""
 TOGETHER = 1_000
 """The largest number of rewards of a batch that are counted in one transaction: others do not wait for all of them."""
-_reading = 0  # bytes of them now
 ONE = "/v1/experiments/{experiment}"
 READ: tuple[m.Scope, ...] = ("analyse",)
 ADMIN: tuple[m.Scope, ...] = ()
@@ -379,25 +377,16 @@ async def read(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
     Raises:
         ServiceProblem: The body is too large, no JSON, or not of this type; it names the field at fault.
     """
-    global _reading  # noqa: PLW0603  (all requests of a process share what bodies may take)
-    body = bytearray()
+    too_large = ServiceProblem(413, "too large", f"a request has at most {MOST_BYTES:,} bytes")
     try:
-        async for chunk in request.stream():
-            body += chunk
-            _reading += len(chunk)
-            if len(body) > MOST_BYTES:
-                raise ServiceProblem(413, "too large", f"a request has at most {MOST_BYTES:,} bytes")
-            if _reading > MOST_READING:
-                raise ServiceProblem(503, "overloaded", "too many large requests at once; try again in a moment")
-        return decoder.decode(body)
+        async with body_of(request, MOST_BYTES, too_large) as body:
+            return decoder.decode(body)
     except msgspec.ValidationError as error:
         raise _badly_formed(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ServiceProblem(400, "not JSON", f"the body is not JSON: {error}") from None
     except RecursionError:
         raise ServiceProblem(400, "not JSON", "the body is nested too deeply") from None
-    finally:
-        _reading -= len(body)
 
 
 def read_query(request: Request, kind: type[T]) -> T:

@@ -85,12 +85,13 @@ class Elimination(Policy):
 
     def _scores(self, releases: Sequence[Release]) -> dict[int, int]:
         """Return the released totals by arm index."""
-        return {self._index[release.arm]: release.steps for release in releases}
+        index = self._index
+        return {index[release.spans[0][0]]: release.steps for release in releases}
 
     def _keep(self, scores: Mapping[int, int], stays: Callable[[int, int], bool]) -> None:
         """Keep the arms for which `stays(lead, score)` is true; the lead is that of the best arm over this one."""
-        best = max(scores.values())
         self._leader = max(scores, key=scores.__getitem__)
+        best = scores[self._leader]
         self._viable = [index for index in self._viable if stays(best - scores[index], scores[index])]
 
     def _log(self, number: float) -> float:

@@ -53,12 +53,12 @@ class StepWisePolicy(Policy):
         return TotalsQuery((math.inf,))
 
     def _plan(self) -> Plan | None:
-        if self.remaining == 0:
+        time, arms = self.time, self.arms
+        if time == self.horizon:
             return None
-        first = self.tries_each_first and self.time < len(self.arms)
-        arm = self.time if first else self.choose(self.time + 1)
-        return Plan(self.epoch + 1, {self.arms[arm]: 1}, self._query)
+        arm = time if self.tries_each_first and time < len(arms) else self.choose(time + 1)
+        return Plan(self.epoch + 1, {arms[arm]: 1}, self._query)
 
     def _decide(self, releases: Sequence[Release]) -> None:
         (release,) = releases
-        self._totals[self._index[release.arm]] += release.steps
+        self._totals[self._index[release.spans[0][0]]] += release.steps

@@ -39,17 +39,9 @@ class IMED(StepWisePolicy):
     key = "imed"
     kernel = "kl_race"
 
-    def evidence(self, arm: int, best: float) -> float:
-        """Return the evidence that an arm is worse than the best mean.
-
-        Args:
-            arm: The arm's index in `arms`.
-            best: The highest mean of an arm.
-        """
-        return self.pulls[arm] * kl(self.mean(arm), best)
-
     def choose(self, time: int) -> int:
         """Return the index of the arm to pull at a time step: of the least evidence plus ln n."""
-        arms = range(len(self.arms))
-        best = max(map(self.mean, arms))
-        return min(arms, key=lambda arm: self.evidence(arm, best) + math.log(self.pulls[arm]))
+        means = [self.mean(arm) for arm in range(len(self.arms))]
+        best = max(means)
+        indices = [pulls * kl(means[arm], best) + math.log(pulls) for arm, pulls in enumerate(self.pulls)]
+        return indices.index(min(indices))

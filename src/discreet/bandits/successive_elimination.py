@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from discreet.bandits._elimination import Elimination
+from discreet.core.plans import Query, TotalsQuery
 from discreet.core.registry import register
 from discreet.core.releases import Release
+
+_QUERY = TotalsQuery((math.inf,))  # one object for all epochs: the curator charges a query that it has not seen before
 
 
 @register
@@ -67,6 +70,9 @@ class SuccessiveElimination(Elimination):
         totals = [self._totals[arm] for arm in self._viable]
         missing = self.difference(played) - (max(totals) - min(totals))
         return int(missing / self.grid.width) + 1
+
+    def _query(self) -> Query:
+        return _QUERY
 
     def _decide(self, releases: Sequence[Release]) -> None:
         for arm, steps in self._scores(releases).items():

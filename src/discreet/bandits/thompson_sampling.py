@@ -50,10 +50,11 @@ class ThompsonSampling(StepWisePolicy):
 
     def posterior(self, arm: int) -> tuple[float, float]:
         """Return both parameters of the Beta distribution of an arm's mean; `arm` is its index."""
-        total = self.total(arm)
+        total = self._totals[arm] / self.grid.width
         return total + 1, self.pulls[arm] - total + 1
 
     def choose(self, time: int) -> int:
         """Return the index of the arm to pull at a time step: of the largest draw."""
-        rng = epoch_rng(self.seed or 0, self.epoch)
-        return max(range(len(self.arms)), key=lambda arm: float(rng.beta(*self.posterior(arm))))
+        beta = epoch_rng(self.seed or 0, self.epoch).beta
+        draws = [beta(*self.posterior(arm)) for arm in range(len(self.arms))]
+        return draws.index(max(draws))

@@ -39,8 +39,14 @@ class UCB(StepWisePolicy):
             arm: The arm's index in `arms`.
             time: The time step, from 1.
         """
-        return self.mean(arm) + math.sqrt(2 * math.log(time) / self.pulls[arm])
+        return self.indices(time)[arm]
+
+    def indices(self, time: int) -> list[float]:
+        """Return the bound B of each arm at a time step."""
+        log, mean = 2 * math.log(time), self.mean
+        return [mean(arm) + math.sqrt(log / pulls) for arm, pulls in enumerate(self.pulls)]
 
     def choose(self, time: int) -> int:
         """Return the index of the arm to pull at a time step: of the largest bound, and among equals the first."""
-        return max(range(len(self.arms)), key=lambda arm: self.index(arm, time))
+        bounds = self.indices(time)
+        return bounds.index(max(bounds))

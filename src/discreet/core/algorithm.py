@@ -208,9 +208,10 @@ def _fits(plan: Plan, releases: Sequence[Release]) -> bool:
     query, arms = plan.query, len(plan.pulls)
     if not releases:
         return not plan.releases
-    epoch, kind, *_, above = releases[0]
-    if epoch != plan.epoch or (kind == _TESTS) is not isinstance(query, ThresholdQuery):
+    first = releases[0]
+    tests = first.kind == _TESTS
+    if first.epoch != plan.epoch or tests is not isinstance(query, ThresholdQuery):
         return False
     if isinstance(query, TotalsQuery):
         return len(releases) == (arms - len(query.held)) * len(query.epsilons)
-    return query is not None and len(releases) == (1 + above * arms if kind == _TESTS else arms)
+    return query is not None and len(releases) == (1 + first.above * arms if tests else arms)

@@ -168,7 +168,7 @@ class Ledger(Sequence[Release]):
             rows.others[self._length] = release
             row = (release.epoch, 0, 0, 0, 0, 0)
         else:
-            epoch, name, ((arm, first, last),), steps, scale, epsilon, simulated, *_ = release
+            epoch, name, ((arm, first, last),), steps, scale, epsilon, simulated, _, _ = release
             kind = name, scale, epsilon, simulated
             number = rows.kind_numbers.get(kind)
             if number is None:

@@ -195,7 +195,7 @@ class Plan(NamedTuple):
         """
         query = self.query
         if isinstance(query, SamplesQuery):
-            return self._replace(pulls=dict.fromkeys(self.pulls, count))
+            return Plan(self.epoch, dict.fromkeys(self.pulls, count), query, self.statistic)
         if not isinstance(query, ThresholdQuery):
             raise TypeError(f"only plans of tests or samples can be cut, got {query!r}")
         if count == len(query.counts):
@@ -203,7 +203,7 @@ class Plan(NamedTuple):
         before = query.counts[-1] - next(iter(self.pulls.values()))
         counts, limits = query.counts[:count], query.limits[:count]
         cut = ThresholdQuery(counts, limits, query.epsilon, query.release_epsilon, query.measure, query.series)
-        return self._replace(pulls=dict.fromkeys(self.pulls, counts[-1] - before), query=cut)
+        return Plan(self.epoch, dict.fromkeys(self.pulls, counts[-1] - before), cut, self.statistic)
 
     def within(self, phase: int, epoch: int) -> Plan:
         """Return the plan as another epoch's, in a phase of its own, which ends all earlier ones.

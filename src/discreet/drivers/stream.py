@@ -204,7 +204,7 @@ class Stream(Driver):
         self._missing = 0 if plan is None else plan.size
         self._collected = 0
         self._wanted = 1 if self._many_tests else min(self._missing, CHUNK)
-        if plan is not None:
+        if plan is not None and not self._many_tests:
             self._sums = plan.statistic.accumulator(self._algorithm.grid.width)
 
     def _fill(self, steps: NDArray[Any]) -> None:

@@ -160,10 +160,12 @@ class Bernoulli(Rewards):
     def _atoms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return np.array([0.0, 1.0]), np.array([1 - self.mean, self.mean])
 
-    def _total(self, rng: np.random.Generator, grid: Grid, count: int) -> int:
+    def totals(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], int]:
+        """Return a function from a number of rewards to their sum: ones and zeros are encoded once."""
+        self.check(grid)
+        mean, zero, one = self.mean, grid.encode(0.0), grid.encode(1.0)
         # Just this one draw: results of earlier versions for the same seeds depend on it.
-        ones = int(rng.binomial(count, self.mean))
-        return ones * grid.encode(1.0) + (count - ones) * grid.encode(0.0)
+        return lambda count: count * zero + int(rng.binomial(count, mean)) * (one - zero)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def play(
         rest = int(end) - track.time
         preferred = policy.arms if policy.best_arm is None else (policy.best_arm,)
         track.pull(dict.fromkeys(preferred, rest), rest)
-    return Run(track.pulls, track.counts, tuple(track.dropped), policy.best_arm)
+    return Run(np.array(track.pulls, np.int64), track.counts, tuple(track.dropped), policy.best_arm)
 
 
 class Track:
@@ -114,7 +114,7 @@ class Track:
         self._indices = {arm: index for index, arm in enumerate(arms)}
         self._checkpoints = checkpoints
         self._next = 0
-        self.pulls = np.zeros(len(arms), np.int64)
+        self.pulls = [0] * len(arms)
         self._viable = len(arms)
         self.dropped = [NEVER] * len(arms)  # the time at which each arm was dropped
         self.counts = np.zeros((len(checkpoints), len(arms)), np.int64)

@@ -95,15 +95,15 @@ class Curator(Secret):
         self._check_process()
         if plan.epoch != self._epoch + 1:
             raise PrivacyError(f"epoch {plan.epoch} is not the open one, {self._epoch + 1}: each is released once")
-        query, taken = plan.query, self._taken
+        query, pulls, taken = plan.query, plan.pulls, self._taken
         if query is None:
             self.end()
-            self._count(plan.pulls)
+            self._count(pulls)
             return ()
-        if not plan.pulls.keys() <= taken.keys():
-            raise ArgumentError(f"pulls must be of the arms {list(taken)!r}, got a plan of {list(plan.pulls)!r}")
+        if not pulls.keys() <= taken.keys():
+            raise ArgumentError(f"pulls must be of the arms {list(taken)!r}, got a plan of {list(pulls)!r}")
         if totals is None:
-            raise ArgumentError(f"totals must have each planned arm of {list(plan.pulls)!r}, got None")
+            raise ArgumentError(f"totals must have each planned arm of {list(pulls)!r}, got None")
         mechanism = self._mechanism
         if query is not self._query or mechanism is None or self._adds_up:
             mechanism = self._admit(query)
@@ -116,7 +116,7 @@ class Curator(Secret):
                 taken[arm] = last
             self._epoch += releases[0].above
         else:
-            self._count(plan.pulls)
+            self._count(pulls)
         return releases
 
     def _count(self, pulls: Mapping[Arm, int]) -> None:

@@ -41,24 +41,26 @@ class NoisyTotals(Mechanism):
             totals: Each planned arm's exact statistic.
             taken: The number of rewards of each arm before this plan.
         """
-        query = plan.query
+        epoch, pulls, query, statistic = plan
         assert isinstance(query, TotalsQuery)
         self._check_arms(plan, totals)
-        if plan.statistic is not _SUM:
+        if statistic is not _SUM:
             return self._answer_parts(plan, query, totals, taken)
-        width, pulls, (epsilons, held, _) = self.width, plan.pulls, query
-        exact = {arm: (self._check_total(arm, totals[arm], count * width), count) for arm, count in pulls.items()}
-        if len(epsilons) != 1 or not held <= exact.keys():
+        epsilons, held, _ = query
+        if len(epsilons) != 1 or (held and not held <= pulls.keys()):
             raise ArgumentError(f"a query of totals has one price, and holds planned arms, got {query!r}")
         (epsilon,) = epsilons
-        noises, scale = self._draw(width, epsilon, len(exact) - len(held))
+        exact = {}
+        for arm, count in pulls.items():
+            exact[arm] = self._check_total(arm, totals[arm], count * self.width), count
+        noises, scale = self._draw(self.width, epsilon, len(exact) - len(held))
         if held or self._held:
             exact = self._without_held(exact, held)
-        epoch, simulated, released = plan.epoch, self.simulated, []
-        for (arm, (total, count)), noise in zip(exact.items(), noises, strict=True):
+        released = []
+        for index, (arm, (total, count)) in enumerate(exact.items()):
             end = taken[arm] + pulls[arm]
             span = (arm, end - count + 1, end)
-            released.append(Release(epoch, _TOTAL, (span,), total + noise, scale, epsilon, simulated))
+            released.append(Release(epoch, _TOTAL, (span,), total + noises[index], scale, epsilon, self.simulated))
         return tuple(released)
 
     def _without_held(self, exact: dict[Arm, tuple[int, int]], held: frozenset[Arm]) -> dict[Arm, tuple[int, int]]:

@@ -21,8 +21,8 @@ class Samples(Mechanism):
             taken: The number of rewards of each arm before this plan.
         """
         self._check_arms(plan, totals)
-        return tuple(
-            Release(plan.epoch, Kind.SAMPLES, ((arm, taken[arm] + 1, taken[arm] + count),), totals[arm], 0.0, math.inf,
-                    simulated=False)
-            for arm, count in plan.pulls.items()
-        )  # fmt: skip
+        released = []
+        for arm, count in plan.pulls.items():
+            span = (arm, taken[arm] + 1, taken[arm] + count)
+            released.append(Release(plan.epoch, Kind.SAMPLES, (span,), totals[arm], 0.0, math.inf, self.simulated))
+        return tuple(released)

@@ -82,8 +82,7 @@ class SparseVector(Mechanism):
             self._test_many(query, next(iter(plan.pulls)), increments)
         else:
             self._test_once(query, exact)
-        ends = {arm: taken[arm] + self._count - before for arm in self._sums}
-        spans = tuple((arm, end - self._count + 1, end) for arm, end in ends.items())
+        spans = tuple([(arm, taken[arm] - before + 1, taken[arm] - before + self._count) for arm in self._sums])
         tests = Release(
             plan.epoch, Kind.TESTS, spans, None, self.scale, query.epsilon, self.simulated, self._tests, self._halted
         )
@@ -114,13 +113,17 @@ class SparseVector(Mechanism):
         if query.measure is Measure.SPREAD:
             raise ArgumentError("the spread of arms is tested once a plan")
         ((arm, given),) = totals.items()
-        increments, counts = np.asarray(given), _as_array(query.counts)
-        most = (counts - np.concatenate(([self._count], counts[:-1]))) * self.width
-        if increments.shape != counts.shape or increments.dtype.kind not in "iu":
-            raise ArgumentError(f"arm {arm!r} needs {counts.size} totals between tests, as an array of integers")
-        if increments.min() < 0 or (increments > most).any():
+        increments, counts = np.asarray(given), query.counts
+        if increments.shape != (len(counts),) or increments.dtype.kind not in "iu":
+            raise ArgumentError(f"arm {arm!r} needs {len(counts)} totals between tests, as an array of integers")
+        increments = increments.astype(np.int64)
+        if isinstance(counts, range) and counts.start - counts.step == self._count:
+            gaps: Any = counts.step
+        else:
+            gaps = np.diff(_as_array(counts), prepend=self._count)
+        if increments.min() < 0 or (increments - gaps * self.width).max() > 0:
             raise ArgumentError(f"a total of arm {arm!r} between tests is not one of rewards on the grid")
-        return increments.astype(np.int64)
+        return increments
 
     # ------------------------------------------------------------------ tests
 
@@ -141,11 +144,10 @@ class SparseVector(Mechanism):
 
     def _test_many(self, query: ThresholdQuery, arm: Arm, increments: NDArray[Any]) -> None:
         """Answer many tests of one arm, whose totals between tests come as an array."""
-        counts = _as_array(query.counts)
-        if float(counts[-1]) * (abs(self.grid.floor) + self.width) >= _EXACT:
-            counts, increments = counts.astype(object), increments.astype(object)
-        sums = self._sums.get(arm, 0) + np.cumsum(increments)
-        measured = sums + counts * self.grid.floor
+        floor, counts = self.grid.floor, query.counts
+        large = float(counts[-1]) * (abs(floor) + self.width) >= _EXACT
+        sums = (increments.astype(object) if large else increments).cumsum() + self._sums.get(arm, 0)
+        measured = sums + _as_array(counts).astype(sums.dtype) * floor if floor else sums
         margins = (measured if self._one_sided else np.abs(measured)) - query.limits
         size = margins.size if self.noise is None else _BLOCK
         for start in range(0, margins.size, size):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ class EBStop(StoppingRule):
     _lower: float = field(init=False, repr=False, default=0.0)
     _upper: float | None = field(init=False, repr=False, default=None)  # None before the first sample
 
-    @property
+    @cached_property
     def log_share(self) -> float:
         """Ln c: computed apart, so that no quotient overflows for a tiny beta."""
         return math.log(self.beta) + math.log((self.p - 1) / self.p)
@@ -69,17 +70,20 @@ class EBStop(StoppingRule):
         grid, steps = self.grid, np.asarray(releases[0].steps, dtype=np.float64)
         middle, values = (grid.floor + grid.width / 2) * grid.step, (steps - grid.width / 2) * grid.step
         times = np.arange(self.samples + 1, self.samples + steps.size + 1, dtype=np.float64)
+        squares = values * values
         # Carry first, then a running sum: the same additions in the same order however the stream is cut.
-        sums = np.cumsum(np.concatenate([[self._sum], values]))[1:]
-        squares = np.cumsum(np.concatenate([[self._squares], values * values]))[1:]
+        values[0] += self._sum
+        squares[0] += self._squares
+        sums, squares = values.cumsum(), squares.cumsum()
         means = sums / times
         deviation = np.sqrt(np.maximum(squares / times - means * means, 0.0))
         log = self.log_term(times)
         radius = deviation * np.sqrt(2 * log / times) + 3 * grid.width * grid.step * log / times + grid.step / 2
         size = np.abs(means + middle)
-        before = math.inf if self._upper is None else self._upper
-        lower = np.maximum.accumulate(np.concatenate([[self._lower], size - radius]))[1:]
-        upper = np.minimum.accumulate(np.concatenate([[before], size + radius]))[1:]
+        lower, upper = size - radius, size + radius
+        lower[0] = max(self._lower, lower[0])
+        upper[0] = upper[0] if self._upper is None else min(self._upper, upper[0])
+        lower, upper = np.maximum.accumulate(lower), np.minimum.accumulate(upper)
         done = (1 + self.alpha) * lower >= (1 - self.alpha) * upper
         last = int(done.argmax())
         self.halted = bool(done[last])

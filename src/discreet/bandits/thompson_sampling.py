@@ -1,6 +1,7 @@
 """Thompson sampling (Thompson 1933): an arm is pulled as often as it is believed to be the best."""
 
 from dataclasses import dataclass
+from itertools import starmap
 
 from discreet.bandits._seeds import epoch_rng, new_seed
 from discreet.bandits._step_wise import StepWisePolicy
@@ -50,11 +51,14 @@ class ThompsonSampling(StepWisePolicy):
 
     def posterior(self, arm: int) -> tuple[float, float]:
         """Return both parameters of the Beta distribution of an arm's mean; `arm` is its index."""
-        total = self._totals[arm] / self.grid.width
-        return total + 1, self.pulls[arm] - total + 1
+        return self.posteriors()[arm]
+
+    def posteriors(self) -> list[tuple[float, float]]:
+        """Return both parameters of each arm's distribution."""
+        width, pulls = self.grid.width, self.pulls
+        return [((total := steps / width) + 1, pulls[arm] - total + 1) for arm, steps in enumerate(self._totals)]
 
     def choose(self, time: int) -> int:
         """Return the index of the arm to pull at a time step: of the largest draw."""
-        beta = epoch_rng(self.seed or 0, self.epoch).beta
-        draws = [beta(*self.posterior(arm)) for arm in range(len(self.arms))]
+        draws = list(starmap(epoch_rng(self.seed or 0, self.epoch).beta, self.posteriors()))
         return draws.index(max(draws))

@@ -235,12 +235,12 @@ class Stream(Driver):
     def _restore_open(self, state: dict[str, Any]) -> None:
         Stream._open(self)
         if state:
-            self._sums.restore(state["sums"])
             self._collected = int(state["collected"])
             self._missing -= self._collected
             self._wanted = min(self._missing, CHUNK)
             if self._many_tests or self._collected < 1 or self._missing < 1:
                 raise StateError("the saved samples do not fit the saved plan")
+            self._sums.restore(state["sums"])
 
 
 def _is_flat(samples: Any) -> bool:

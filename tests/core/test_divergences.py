@@ -35,5 +35,6 @@ def test_kl_upper_is_the_largest_mean_within_the_budget(x, budget):
 def test_private_kl_upper_is_the_largest_mean_within_the_budget(x, budget, epsilon):
     y = private_kl_upper(x, budget, epsilon)
     assert x <= y <= 1
-    assert y == 1 or private_kl(x, y, epsilon) == pytest.approx(budget, rel=1e-5, abs=1e-9)
+    close = 1e-5 if y < 1 - 1e-9 else 2e-2  # next to 1, a rounding of y is a large part of 1 - y
+    assert y == 1 or private_kl(x, y, epsilon) == pytest.approx(budget, rel=close, abs=1e-9)
     assert y < 1 or private_kl(x, 1.0, epsilon) <= budget * (1 + 1e-6) or kl(x, 1 - 1e-12) <= budget

@@ -157,7 +157,7 @@ class Server:
         self.store.close()
 
 
-_CHECK = """SELECT (SELECT sum(dealt) FROM epoch), (SELECT count(*) FROM assignment WHERE told = 1),
+_CHECK = """SELECT (SELECT sum(dealt) FROM lease), (SELECT count(*) FROM assignment WHERE told = 1),
     (SELECT coalesce(sum(told), 0) FROM counter), (SELECT coalesce(sum(total), 0) FROM counter)"""
 
 

@@ -57,7 +57,7 @@ def furnish(path):
         "guest": control.make_key(NewKey("guest", ["analyse"], "button-colour", expires_in=DAY)).key,
         "program": control.make_key(NewKey("web shop", ["assign", "report"])).key,
     }
-    world.database.erase_log()
+    world.database.erase_traces()
     world.database.close()
     Path(f"{path}.json").write_text(json.dumps([ids, keys]))
 

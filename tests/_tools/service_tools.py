@@ -62,7 +62,7 @@ class World:
 
     def ask_all(self, name, units):
         wanted = traffic.Ask(self.control.started(name), units)
-        return self.database.write(lambda transaction: traffic.assign(transaction, wanted))
+        return self.database.write(lambda transaction: _answered(traffic.assign(transaction, "-", [wanted])))
 
     def tell(self, *rewards, shard="-"):
         """Rewards as pairs of an assignment (or its token) and a number; what became of them."""
@@ -149,6 +149,14 @@ class World:
         return Web(make_app(self.control, **{"tick": None, **more}), self.key)
 
 
+def _answered(answers):
+    """The answer to the one request, or its problem."""
+    (answer,) = answers
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
 def do_now(writer, work):
     """Do the work of a request without a server."""
     return asyncio.run(writer.do(work))
@@ -200,7 +208,7 @@ def make_tables(url):
     """Make all tables of an empty database, and leave nothing in its log."""
     database = open_database(url)
     migrate(database)
-    database.erase_log()
+    database.erase_traces()
     database.close()
 
 

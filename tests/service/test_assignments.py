@@ -50,11 +50,11 @@ def test_units_are_found_by_their_key_in_a_young_table(world):
     for number in range(20):
         with world.database.writing() as transaction:
             before = transaction.execute(text(_READ)).scalar_one()
-            traffic.assign(transaction, traffic.Ask(started, [f"{number}-{unit}" for unit in range(64)]))
+            traffic.assign(transaction, "-", [traffic.Ask(started, [f"{number}-{unit}" for unit in range(64)])])
             assert transaction.execute(text(_READ)).scalar_one() == before, "rows of others were read"
 
 
-_READ = "SELECT coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relname = 'assignment'"
+_READ = "SELECT coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relname = 'unit_slot'"
 
 
 def test_who_comes_after_the_quota_gets_an_arm_that_nothing_depends_on(world):

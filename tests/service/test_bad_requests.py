@@ -130,14 +130,14 @@ def test_totals_that_no_log_has(web, world, body):
 def test_a_request_that_nobody_foresaw_does_not_take_others_with_it(web, world, monkeypatch):
     """Requests share a transaction; what breaks one of them leaves the others alone."""
     world.start("broken", **small())
-    real = traffic._deal
+    real = traffic._slots
 
-    def deal(transaction, ask, *rest):
-        if ask.experiment.description.request.name == "broken":
+    def slots(transaction, writer, one, *rest):
+        if one.experiment.description.request.name == "broken":
             raise ZeroDivisionError
-        return real(transaction, ask, *rest)
+        return real(transaction, writer, one, *rest)
 
-    monkeypatch.setattr(traffic, "_deal", deal)
+    monkeypatch.setattr(traffic, "_slots", slots)
     asks = [("POST", f"/v1/experiments/{name}/assignments", {"units": ["ann"]}) for name in ("running", "broken")]
     statuses = [one.status_code for one in web.together(*asks * 5)]
     assert statuses == [200, 503] * 5

@@ -12,7 +12,7 @@ from discreet.core.errors import PrivacyError
 from discreet.mechanisms.noisy_totals import NoisyTotals
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import closing, descriptions
-from discreet.service.http.app import ClosingThread
+from discreet.service.http.background import Closer, Eraser
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import schema
 from tests._tools.service_tools import FULL, World, crowd, new_file, small
@@ -247,8 +247,16 @@ def lite(file, tmp_path, clock):
     opened.database.close()
 
 
-def closer(world, journal=None):
-    return ClosingThread(world.database, Metrics(), journal)
+class Background:
+    """What both threads of a server do in turn."""
+
+    def __init__(self, world):
+        self.closer, self.eraser = Closer(world.database, Metrics(), None), Eraser(world.database)
+
+    def look(self):
+        closed = self.closer.look()
+        self.eraser.look()
+        return closed
 
 
 def cheap_close(monkeypatch):
@@ -260,14 +268,14 @@ def test_no_byte_of_a_sum_is_left_in_the_file(lite, monkeypatch):
     cheap_close(monkeypatch)
     marked(lite)
     assert traces(lite.url) > 0
-    assert closer(lite).look() == 1
+    assert Background(lite).look() == 1
     assert traces(lite.url) == 0
 
 
 def test_a_reader_in_the_way_only_delays_that(lite, monkeypatch):
     cheap_close(monkeypatch)
     marked(lite)
-    watching = closer(lite)
+    watching = Background(lite)
     with lite.database.reading() as transaction:
         transaction.execute(schema.epoch.select()).all()
         watching.look()
@@ -282,7 +290,7 @@ def test_a_crash_right_after_a_close_only_delays_that(lite, monkeypatch):
     lite.close("banners")
     lite.erase()
     assert traces(lite.url) > 0
-    assert closer(lite).look() == 0
+    assert Background(lite).look() == 0
     assert traces(lite.url) == 0
 
 

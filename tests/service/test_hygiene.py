@@ -11,7 +11,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import assignments as traffic
 from discreet.service.experiments.journal import Journal
-from discreet.service.http.app import ClosingThread
+from discreet.service.http.background import Closer
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import schema
 from tests._tools.service_tools import do_now, draft, small
@@ -80,7 +80,7 @@ def test_no_answer_and_no_log_holds_a_reward_or_a_key(world, caplog, capfd, tmp_
     assert statuses[-3:-1] == [503, 503]
     assert set(statuses) == {200, 202, 400, 401, 404, 405, 409, 422, 503}
     world.clock.wait(60)
-    ClosingThread(world.database, Metrics(), Journal(tmp_path / "journal")).look()
+    Closer(world.database, Metrics(), Journal(tmp_path / "journal")).look()
     ours = [record.getMessage() for record in caplog.records if not record.name.startswith("httpx")]
     written = "\n".join(ours) + "".join(capfd.readouterr())
     assert "a transaction of 1 requests failed" in written
@@ -129,7 +129,7 @@ def test_closes_that_found_nothing_are_not_counted(world):
     world.fill("banners")
     world.clock.wait(60)
     metrics = Metrics()
-    closer = ClosingThread(world.database, metrics, None)
+    closer = Closer(world.database, metrics, None)
     assert closer.look() == 1
     assert closer.look() == 0
     assert "discreet_closed_epochs_total 1\n" in metrics.text()

@@ -11,7 +11,7 @@ from discreet.service.experiments import budget, closing
 from discreet.service.experiments import journal as journal_module
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.restoring import recover
-from discreet.service.http.app import ClosingThread
+from discreet.service.http.background import Closer
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.server import Settings, prepare
 from discreet.service.messages import NewPopulation
@@ -36,11 +36,11 @@ class Site:
 
     def look(self):
         """What a server's closer does, with its journal."""
-        return ClosingThread(self.world.database, Metrics(), Journal(self.journal)).look()
+        return Closer(self.world.database, Metrics(), Journal(self.journal)).look()
 
     def back_up(self, name="backup"):
         if self.server is None:
-            self.world.database.erase_log()
+            self.world.database.erase_traces()
             shutil.copy(self.world.url, self.folder / name)
         else:
             self._copy(BASE, name)
@@ -399,7 +399,7 @@ def test_the_database_refuses_a_second_open_epoch(site):
     site.world.start(**small())
     with pytest.raises(IntegrityError):
         site.world.run(
-            "INSERT INTO epoch SELECT experiment, 2, state, generation, plan, learns, quota, dealt, threshold, epsilon,"
-            " opened_at, full_at, due_at, closed_at, dropped, erased FROM epoch"
+            "INSERT INTO epoch SELECT experiment, 2, state, generation, plan, learns, quota, leased, dealt, threshold,"
+            " epsilon, opened_at, full_at, due_at, closed_at, dropped, erased_parts, erased FROM epoch"
         )
     assert closing.due(site.world.database) == []

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCKS = 4096  # made at once: an epoch may have billions of slots, and its first one must not wait for them
+_BLOCKS = 128  # made at once: few enough for the parts of a thousand experiments to be kept
 
 
 def order(secret: bytes, epoch: int, pulls: Mapping[int, int], start: int, stop: int) -> list[int]:
@@ -43,7 +43,7 @@ def order(secret: bytes, epoch: int, pulls: Mapping[int, int], start: int, stop:
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=2048)
 def _part(secret: bytes, name: str, arms: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return `_BLOCKS` blocks of these arms."""
     seed = hmac.digest(secret, name.encode(), hashlib.sha256)

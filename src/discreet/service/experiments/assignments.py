@@ -1,7 +1,7 @@
 """Assigning units to arms and counting their rewards: many requests in one transaction."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -11,9 +11,9 @@ from discreet.service.experiments import tokens
 from discreet.service.experiments.allocation import order
 from discreet.service.experiments.descriptions import Description
 from discreet.service.experiments.standing import standing
-from discreet.service.experiments.tokens import pseudonym, share
+from discreet.service.experiments.tokens import PSEUDONYM, pseudonym, share
 from discreet.service.messages import Assignment, Status
-from discreet.service.storage import Database, Experiment, Slot, Transaction, assignments
+from discreet.service.storage import Database, Dealt, Experiment, Slot, Transaction, assignments, leases
 from discreet.service.storage.group_commit import GroupCommit
 
 
@@ -79,115 +79,159 @@ class Writer(GroupCommit[Work]):
         super().__init__(database, self._answer_all, _rows)
 
     def _answer_all(self, transaction: Transaction, works: list[Work]) -> list[Any]:
-        """Do all reports first, so that asking cannot delay them; then all asks, one experiment after the other."""
-        answers: list[Any] = [None] * len(works)
-        told = [(index, work) for index, work in enumerate(works) if not isinstance(work, Ask)]
-        statuses = iter(tell(transaction, self.shard, [one for _, rewards in told for one in rewards]))
-        for index, rewards in told:
-            answers[index] = list(islice(statuses, len(rewards)))
-        asked: dict[int, list[tuple[int, Ask]]] = {}
-        for index, work in enumerate(works):
-            if isinstance(work, Ask):
-                asked.setdefault(work.experiment.id, []).append((index, work))
-        for _, asks in sorted(asked.items()):
-            _assign_together(transaction, asks, answers)
-        return answers
+        """Do all reports first, so that asking cannot delay them; then all asks."""
+        asks = [work for work in works if isinstance(work, Ask)]
+        told = [one for work in works if not isinstance(work, Ask) for one in work]
+        experiments = {ask.experiment.id for ask in asks} | {one.experiment.id for one in told}
+        transaction.lock(*sorted(experiments), shared=True)
+        statuses = iter(tell(transaction, self.shard, told))
+        given = iter(assign(transaction, self.shard, asks))
+        return [next(given) if isinstance(work, Ask) else list(islice(statuses, len(work))) for work in works]
 
 
 def _rows(work: Work) -> int:
     return len(work.units) if isinstance(work, Ask) else len(work)
 
 
-def _assign_together(transaction: Transaction, asks: list[tuple[int, Ask]], answers: list[Any]) -> None:
-    """Answer the asks about one experiment as if they were one."""
-    together = Ask(asks[0][1].experiment, [unit for _, ask in asks for unit in ask.units])
-    try:
-        given = iter(assign(transaction, together))
-    except ServiceProblem as problem:
-        for index, _ in asks:
-            answers[index] = problem
-        return
-    for index, ask in asks:
-        answers[index] = list(islice(given, len(ask.units)))
-
-
 # ---------------------------------------------------------------------- assign
 
 
-def assign(transaction: Transaction, ask: Ask) -> list[Assignment]:
-    """Assign units: to what each has already in this epoch, to the next slot, or to an arm that nothing depends on.
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """An experiment with an open epoch, and the units that ask for it.
 
     Args:
-        transaction: The transaction.
-        ask: The request.
+        experiment: The experiment.
+        epoch: Its open epoch.
+        units: The names of units; None for a unit without a name.
+        names: Their pseudonyms.
+    """
+
+    experiment: Started
+    epoch: assignments.Dealing
+    units: Sequence[str | None]
+    names: list[bytes]
+
+
+def assign(transaction: Transaction, writer: str, asks: Sequence[Ask]) -> list[Any]:
+    """Assign units: to what each has already in this epoch, to the next slot, or to an arm that nothing depends on.
+
+    All requests are answered by a few statements, however many experiments they are about.
+
+    Args:
+        transaction: The transaction, which has locked the experiments.
+        writer: The writer whose leases the slots come from.
+        asks: The requests.
 
     Returns:
-        One assignment for each unit, in the order of the request.
-
-    Raises:
-        ServiceProblem: The experiment is not started, or archived.
+        For each request, one assignment for each unit in its order; or a `ServiceProblem`, if the experiment is not
+        started, or archived.
     """
-    state, now, epoch = assignments.state_and_dealing(transaction, ask.experiment.id)
-    if state in {"draft", "archived"}:
-        raise conflict(f"the experiment is {'not started' if state == 'draft' else 'archived'}")
-    if epoch is None or state != "running":
-        return _serve(transaction, ask)
-    return _deal(transaction, ask, epoch, now)
+    groups: dict[int, list[Ask]] = {}
+    for ask in asks:
+        groups.setdefault(ask.experiment.id, []).append(ask)
+    now, dealings = assignments.dealings(transaction, writer, sorted(groups)) if groups else (0.0, {})
+    answers: dict[int, Any] = {}
+    dealing: list[_Open] = []
+    for number, group in sorted(groups.items()):
+        experiment, units = group[0].experiment, [unit for ask in group for unit in ask.units]
+        state, epoch = dealings[number]
+        if state in {"draft", "archived"}:
+            answers[number] = conflict(f"the experiment is {'not started' if state == 'draft' else 'archived'}")
+        elif epoch is None or state != "running":
+            answers[number] = iter(_serve(transaction, experiment, units))
+        else:
+            names = [_name(experiment, unit) for unit in units]
+            dealing.append(_Open(experiment, epoch, units, names))
+    if dealing:
+        known = _deal(transaction, writer, dealing, now)
+        answers.update({one.experiment.id: _answers(one, known) for one in dealing})
+    return [_part(answers[ask.experiment.id], len(ask.units)) for ask in asks]
 
 
-def _deal(transaction: Transaction, ask: Ask, epoch: assignments.Dealing, now: float) -> list[Assignment]:
-    experiment, description = ask.experiment, ask.experiment.description
-    names = [secrets.token_urlsafe(16) if unit is None else pseudonym(experiment.secret, unit) for unit in ask.units]
-    known = assignments.assigned(transaction, experiment.id, epoch.number, names)
-    fresh = dict.fromkeys(name for name in names if name not in known)
-    if description.once and epoch.learns and fresh:
-        for name in assignments.participants(transaction, experiment.id, list(fresh)):
-            del fresh[name]
-    dealt = list(islice(fresh, epoch.quota - epoch.dealt))
-    if dealt:
-        known.update(_deal_slots(transaction, experiment, epoch, dealt, now))
+def _name(experiment: Started, unit: str | None) -> bytes:
+    return secrets.token_bytes(PSEUDONYM) if unit is None else pseudonym(experiment.secret, unit)
+
+
+def _part(answers: Any, size: int) -> Any:
+    return answers if isinstance(answers, ServiceProblem) else list(islice(answers, size))
+
+
+def _deal(
+    transaction: Transaction, writer: str, dealing: list[_Open], now: float
+) -> dict[tuple[int, bytes], assignments.Assigned]:
+    """Deal slots to units that have none, as far as there are any, and return all that have one."""
+    wanted = {(one.experiment.id, one.epoch.number, name): None for one in dealing for name in one.names}
+    known = assignments.assigned(transaction, list(wanted))
+    once = {one.experiment.id for one in dealing if one.experiment.description.once and one.epoch.learns}
+    barred = assignments.participants(transaction, [(who, name) for who, _, name in wanted if who in once])
+    slots: list[Slot] = []
+    changed: list[Dealt] = []
+    for one in dealing:
+        who = one.experiment.id
+        fresh = [name for name in dict.fromkeys(one.names) if (who, name) not in known and (who, name) not in barred]
+        if fresh:
+            dealt, lease = _slots(transaction, writer, one, fresh, now)
+            slots += dealt
+            changed += lease
+    if slots:
+        if once:
+            new = [(one.experiment, one.unit) for one in slots if one.experiment in once]
+            assignments.add_participants(transaction, new)
+        transaction.database.deal(transaction, writer, changed, slots)
+    for slot in slots:
+        known[slot.experiment, slot.unit] = assignments.Assigned(slot.slot, slot.arm, slot.deadline)
+    return known
+
+
+def _slots(
+    transaction: Transaction, writer: str, one: _Open, fresh: list[bytes], now: float
+) -> tuple[list[Slot], list[Dealt]]:
+    """Return slots for units that have none, and what this changes in the writer's lease."""
+    experiment, epoch = one.experiment, one.epoch
+    ranges = [range(epoch.next, epoch.stop)]
+    if len(fresh) > len(ranges[0]):
+        missing = len(fresh) - len(ranges[0])
+        ranges += leases.extend(transaction, writer, experiment.id, epoch.number, missing)
+    deadline = now + experiment.description.request.window if epoch.learns else now
+    units = iter(fresh)
+    slots: list[Slot] = []
+    for lease in ranges:  # all but the last one are dealt whole
+        dealt = lease[: len(fresh) - len(slots)]
+        arms = order(experiment.secret, epoch.number, epoch.plan, dealt.start, dealt.stop)
+        for slot, unit, arm in zip(dealt, units, arms, strict=False):
+            slots.append(Slot(experiment.id, epoch.number, slot, unit, arm, deadline))
+    where = experiment.id, epoch.number, epoch.next, epoch.stop
+    return slots, [Dealt(*where, dealt.stop, lease.stop, len(slots), now, deadline)] if slots else []
+
+
+def _answers(one: _Open, known: Mapping[tuple[int, bytes], assignments.Assigned]) -> Iterator[Assignment]:
+    """Yield the assignment of each unit, in their order."""
+    experiment, epoch, arms = one.experiment, one.epoch, one.experiment.description.arms
     spare = sorted(epoch.plan)
-    answers = []
-    for unit, name in zip(ask.units, names, strict=True):
-        if name in known and epoch.learns:
-            slot, arm, deadline = known[name]
+    for unit, name in zip(one.units, one.names, strict=True):
+        found = known.get((experiment.id, name))
+        if found is not None and epoch.learns:
+            slot, arm, deadline = found
             unit_tag = tokens.unit_tag(experiment.secret, epoch.generation, slot, name)
             place = tokens.Place(experiment.id, epoch.number, epoch.generation, slot, unit_tag)
             token = tokens.seal(experiment.token_secret, place)
-            answers.append(Assignment(unit, description.arms[arm], token, epoch.number, True, deadline))
+            yield Assignment(unit, arms[arm], token, epoch.number, True, deadline)
         else:
-            spare_arm = spare[share(experiment.secret, epoch.number, name) % len(spare)]
-            arm = known[name].arm if name in known else spare_arm
-            answers.append(Assignment(unit, description.arms[arm], None, epoch.number, False, None))
-    return answers
+            index = found.arm if found else spare[share(experiment.secret, epoch.number, name) % len(spare)]
+            yield Assignment(unit, arms[index], None, epoch.number, False, None)
 
 
-def _deal_slots(
-    transaction: Transaction, experiment: Started, epoch: assignments.Dealing, units: list[str], now: float
-) -> dict[str, assignments.Assigned]:
-    """Deal the next slots of an epoch to units that have none."""
-    first, dealt = epoch.dealt, epoch.dealt + len(units)
-    deadline = now + experiment.description.request.window if epoch.learns else now
-    arms = order(experiment.secret, epoch.number, epoch.plan, first, dealt)
-    slots = [Slot(first + index, unit, arm) for index, (unit, arm) in enumerate(zip(units, arms, strict=True))]
-    if experiment.description.once and epoch.learns:
-        assignments.add_participants(transaction, experiment.id, units)
-    full_at, due_at = (now, deadline) if dealt == epoch.quota else (None, None)
-    progress = {"dealt": dealt, "deadline": deadline, "full_at": full_at, "due_at": due_at}
-    where = {"experiment": experiment.id, "epoch": epoch.number}
-    transaction.database.deal(transaction, where | progress, slots)
-    return {slot.unit: assignments.Assigned(slot.slot, slot.arm, deadline) for slot in slots}
-
-
-def _serve(transaction: Transaction, ask: Ask) -> list[Assignment]:
+def _serve(transaction: Transaction, experiment: Started, units: Sequence[str | None]) -> list[Assignment]:
     """Assign arms while nothing is learned: paused, stopped, or nothing left to find out."""
-    experiment, arms = ask.experiment, ask.experiment.description.arms
+    arms = experiment.description.arms
     row = transaction.find(Experiment, id=experiment.id)
     assert row is not None
     served = standing(transaction, row).served
     answers = []
-    for unit in ask.units:
-        index = secrets.randbelow(len(served)) if unit is None else share(experiment.secret, 0, unit) % len(served)
+    for unit in units:
+        chosen = secrets.token_bytes(8) if unit is None else unit.encode()
+        index = share(experiment.secret, 0, chosen) % len(served)
         answers.append(Assignment(unit, arms[served[index]], None, None, False, None))
     return answers
 
@@ -202,48 +246,35 @@ def tell(transaction: Transaction, shard: str, told: Sequence[Tell]) -> list[Sta
     who has answered. It is written as a first one is, too, so that it takes as long.
 
     Args:
-        transaction: The transaction.
+        transaction: The transaction, which has locked the experiments.
         shard: The writer's own part of the sums.
         told: The reports.
 
     Returns:
         "accepted" or "late" for each report, by its assignment and the time alone.
     """
-    statuses: list[Status] = ["late"] * len(told)
-    groups: dict[tuple[int, int, int], list[int]] = {}
-    for index, one in enumerate(told):
-        groups.setdefault(one.place[:3], []).append(index)
-    for group, indexes in sorted(groups.items()):  # in one order everywhere, so that writers cannot block each other
-        found = _tell_epoch(transaction, shard, group, [told[index] for index in indexes])
-        for index, status in zip(indexes, found, strict=True):
-            statuses[index] = status
-    return statuses
-
-
-def _tell_epoch(
-    transaction: Transaction, shard: str, place: tuple[int, int, int], told: list[Tell]
-) -> Sequence[Status]:
-    experiment, epoch, generation = place
-    transaction.lock(experiment, shared=True)
-    if not assignments.is_open(transaction, experiment, epoch, generation):
-        return ["late"] * len(told)
-    secret = told[0].experiment.secret
-    rewards: dict[tuple[int, bytes], int] = {}
+    rewards: dict[tokens.Place, int] = {}
     for one in told:
-        rewards.setdefault(one.place[3:], one.reward)
-    accepted, wronged = set(), []
-    totals: dict[int, tuple[int, int]] = {}
-    slots = list({slot for slot, _ in rewards})
-    for slot, arm, unit, first in assignments.report(transaction, experiment, epoch, slots):
-        owner = slot, tokens.unit_tag(secret, generation, slot, unit)
-        if owner in rewards:
-            count, total = totals.get(arm, (0, 0))
-            totals[arm] = count + first, total + first * rewards[owner]
-            accepted.add(owner)
-        elif first:
-            wronged.append(slot)
+        rewards.setdefault(one.place, one.reward)
+    keys = {one.experiment.id: one.experiment.secret for one in told}
+    slots: dict[tuple[int, int, int], set[int]] = {}
+    for place in rewards:
+        slots.setdefault(place[:3], set()).add(place.slot)
+    accepted: set[tokens.Place] = set()
+    totals: dict[tuple[int, int, int], tuple[int, int]] = {}
+    for where, wanted in sorted(slots.items()):  # in one order everywhere, so that writers cannot block each other
+        experiment, epoch, generation = where
+        wronged = []
+        for slot, arm, unit, first in assignments.report(transaction, *where, list(wanted)):
+            place = tokens.Place(*where, slot, tokens.unit_tag(keys[experiment], generation, slot, unit))
+            if place in rewards:
+                count, total = totals.get((experiment, epoch, arm), (0, 0))
+                totals[experiment, epoch, arm] = count + first, total + first * rewards[place]
+                accepted.add(place)
+            elif first:
+                wronged.append(slot)
+        if wronged:  # slots that were other units' before a restore: those who have them now have reported nothing
+            assignments.retract(transaction, experiment, epoch, wronged)
     if totals:
-        assignments.add_totals(transaction, experiment, epoch, shard, totals)
-    if wronged:  # slots that were other units' before a restore: those who have them now have reported nothing
-        assignments.retract(transaction, experiment, epoch, wronged)
-    return ["accepted" if one.place[3:] in accepted else "late" for one in told]
+        assignments.add_totals(transaction, shard, totals)
+    return ["accepted" if one.place in accepted else "late" for one in told]

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import PrivacyError
@@ -23,7 +24,6 @@ from discreet.service.experiments import budget, standing
 from discreet.service.experiments.descriptions import Description, described
 from discreet.service.storage import Database, Epoch, Experiment, Released, Transaction, assignments, queries
 
-_DELETED_AT_ONCE = 50_000
 _ROOM, _ROOM_OF_AN_ARM = 65_536, 1024  # bytes for what a close writes
 
 
@@ -47,10 +47,8 @@ def close_if_due(database: Database, experiment: int) -> int | None:
 
     def work(transaction: Transaction) -> int | None:
         row, epoch = hold(transaction, experiment)
-        if row.state != "running" or epoch is None or epoch.dealt < epoch.quota:
-            return None
         now = transaction.now()
-        if epoch.due_at is None or epoch.due_at > now:
+        if row.state != "running" or epoch is None or epoch.due_at is None or epoch.due_at > now:
             return None
         close(transaction, row, epoch, now=float(math.floor(now)))
         return epoch.number
@@ -94,7 +92,33 @@ def hold(transaction: Transaction, experiment: int) -> tuple[Experiment, Epoch |
     transaction.lock(experiment)
     row = transaction.find(Experiment, id=experiment)
     assert row is not None
-    return row, transaction.find(Epoch, experiment=experiment, state="open", hold=True)
+    return row, open_epoch(transaction, experiment)
+
+
+def open_epoch(transaction: Transaction, experiment: int) -> Epoch | None:
+    """Return an experiment's open epoch with its progress; None if it has none.
+
+    Args:
+        transaction: The transaction.
+        experiment: The experiment's number.
+    """
+    found = transaction.rows(Epoch, experiment=experiment, state="open")
+    return assignments.with_progress(transaction, found)[0] if found else None
+
+
+def end_epoch(transaction: Transaction, epoch: Epoch, state: str, now: float, **more: Any) -> None:
+    """End an open epoch: its sums are deleted, and its progress is written down.
+
+    Args:
+        transaction: The transaction, which holds the experiment.
+        epoch: The epoch with its progress.
+        state: "closed", "forfeited" or "discarded".
+        now: The time.
+        **more: Other columns that change.
+    """
+    assignments.delete_totals(transaction, epoch)
+    progress = {"dealt": epoch.dealt, "full_at": epoch.full_at, "due_at": epoch.due_at}
+    transaction.change(epoch, **{"state": state, "closed_at": now, **progress, **more})
 
 
 def close(
@@ -130,8 +154,7 @@ def close(
     before = standing.viable(algorithm)
     algorithm.learn(released)
     dropped = sorted(before - standing.viable(algorithm))
-    assignments.delete_totals(transaction, epoch)
-    transaction.change(epoch, state="closed", closed_at=now, dropped=dropped, dealt=epoch.quota)
+    end_epoch(transaction, epoch, "closed", now, dropped=dropped, dealt=epoch.quota)
     transaction.change(row, spent=spent(transaction, row), **standing.snapshot(algorithm))
     open_next(transaction, row, algorithm, now)
 
@@ -162,12 +185,14 @@ def open_next(transaction: Transaction, row: Experiment, algorithm: Algorithm, n
         plan=standing.by_index(plan.pulls),
         learns=plan.learns,
         quota=plan.size,
+        leased=0,
         dealt=plan.size if passed else 0,
         threshold=standing.threshold(algorithm),
         epsilon=description.charge(math.fsum(plan.query.prices)) if plan.query is not None else Fraction(0),
         opened_at=now,
         closed_at=now if passed else None,
         dropped=[],
+        erased_parts=0,
         erased=False,
     )
     if passed:
@@ -195,10 +220,9 @@ def stop(transaction: Transaction, row: Experiment, now: float) -> None:
         row: The experiment.
         now: The time.
     """
-    epoch = transaction.find(Epoch, experiment=row.id, state="open")
+    epoch = open_epoch(transaction, row.id)
     if epoch is not None:
-        assignments.delete_totals(transaction, epoch)
-        transaction.change(epoch, state="discarded", closed_at=now)
+        end_epoch(transaction, epoch, "discarded", now)
     unspent = row.epsilon - row.spent
     if unspent > 0:
         budget.state(transaction, row.population, hold=True)
@@ -207,18 +231,18 @@ def stop(transaction: Transaction, row: Experiment, now: float) -> None:
 
 
 def delete_assignments(database: Database) -> bool:
-    """Delete some assignments of epochs that have ended, and with them whose reward came.
+    """Delete a small part of the assignments of an epoch that has ended, and with them whose reward came.
 
     Returns:
         True if there are more.
     """
 
     def work(transaction: Transaction) -> bool:
-        ended = transaction.find(Epoch, state=("closed", "forfeited", "discarded"), erased=False)
-        if ended is None:
+        epoch = queries.ended(transaction)
+        if epoch is None:
             return False
-        if assignments.delete_assignments(transaction, ended, _DELETED_AT_ONCE) < _DELETED_AT_ONCE:
-            transaction.change(ended, erased=True)
+        more = assignments.delete_part(transaction, epoch, epoch.erased_parts)
+        transaction.change(epoch, erased_parts=epoch.erased_parts + 1, erased=not more)
         return True
 
     return database.write(work)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from discreet.service.experiments import budget, closing, standing
 from discreet.service.experiments.descriptions import described
 from discreet.service.experiments.journal import SETTLED, Journal, Line
-from discreet.service.storage import Database, Population, Transaction, assignments, queries
+from discreet.service.storage import Database, Population, Transaction, queries
 
 Forfeited = tuple[str, int]
 """The public id of an experiment and the number of its epoch that was forfeited."""
@@ -62,8 +62,7 @@ def _forfeit(transaction: Transaction, experiment: int, promised: Fraction) -> F
         extra = lost + description.epsilon - row.epsilon
     else:  # a reward of a lost epoch is never reported to another: its token has another generation
         extra = Fraction(0)
-    assignments.delete_totals(transaction, epoch)
-    transaction.change(epoch, state="forfeited", closed_at=now, epsilon=own)
+    closing.end_epoch(transaction, epoch, "forfeited", now, epsilon=own)
     row = replace(row, epsilon=row.epsilon + extra)
     row = replace(row, spent=closing.spent(transaction, row))
     transaction.change(row, epsilon=row.epsilon, spent=row.spent)

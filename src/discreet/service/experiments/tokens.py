@@ -11,16 +11,17 @@ import struct
 import unicodedata
 from typing import NamedTuple
 
-_PSEUDONYM = 18  # bytes: collisions are hopeless, and there is no padding in base64
 _UNIT_TAG = 6  # bytes
 _PLACE = struct.Struct(f">IIII{_UNIT_TAG}s")
+PSEUDONYM = 16
+"""The number of bytes of a pseudonym: collisions are hopeless."""
 MOST_SLOTS = 2**32
 """The largest number of slots in an epoch."""
 _SEAL = 14  # bytes: forgeries are hopeless, and the whole is written in base64 without padding
 _LENGTH = (_PLACE.size + _SEAL) * 4 // 3
 
 
-def pseudonym(secret: bytes, unit: str) -> str:
+def pseudonym(secret: bytes, unit: str) -> bytes:
     """Return a unit's pseudonym in one experiment.
 
     Spaces around a name, and other encodings of the same letters, do not make another unit of it.
@@ -35,11 +36,10 @@ def pseudonym(secret: bytes, unit: str) -> str:
     True
     """
     one = unicodedata.normalize("NFC", unit.strip())
-    digest = hashlib.blake2b(one.encode(), key=secret, digest_size=_PSEUDONYM, person=b"unit").digest()
-    return base64.urlsafe_b64encode(digest).decode()
+    return hashlib.blake2b(one.encode(), key=secret, digest_size=PSEUDONYM, person=b"unit").digest()
 
 
-def share(secret: bytes, epoch: int, name: str) -> int:
+def share(secret: bytes, epoch: int, name: bytes) -> int:
     """Return a number that is the same for a unit within an epoch. It chooses among arms where nothing is learned.
 
     Args:
@@ -47,7 +47,7 @@ def share(secret: bytes, epoch: int, name: str) -> int:
         epoch: The epoch's number.
         name: The unit's name or pseudonym.
     """
-    digest = hashlib.blake2b(f"{epoch}:{name}".encode(), key=secret, digest_size=8, person=b"share").digest()
+    digest = hashlib.blake2b(b"%d:%b" % (epoch, name), key=secret, digest_size=8, person=b"share").digest()
     return int.from_bytes(digest, "big")
 
 
@@ -72,7 +72,7 @@ class Place(NamedTuple):
     unit_tag: bytes
 
 
-def unit_tag(secret: bytes, generation: int, slot: int, unit: str) -> bytes:
+def unit_tag(secret: bytes, generation: int, slot: int, unit: bytes) -> bytes:
     """Return a keyed hash of the unit for this epoch. Hashes of two epochs cannot be linked.
 
     Args:
@@ -81,10 +81,10 @@ def unit_tag(secret: bytes, generation: int, slot: int, unit: str) -> bytes:
         slot: The slot's index.
         unit: The unit's pseudonym.
 
-    >>> unit_tag(b"secret", 77, 12, "ann") == unit_tag(b"secret", 77, 12, "bob")
+    >>> unit_tag(b"secret", 77, 12, b"ann") == unit_tag(b"secret", 77, 12, b"bob")
     False
     """
-    text = f"{generation}:{slot}:{unit}".encode()
+    text = b"%d:%d:%b" % (generation, slot, unit)
     return hashlib.blake2b(text, key=secret, digest_size=_UNIT_TAG, person=b"unit tag").digest()
 
 

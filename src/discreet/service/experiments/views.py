@@ -11,7 +11,7 @@ from discreet.service.experiments.descriptions import OURS, Description, describ
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.experiments.standing import Standing, standing, verified
 from discreet.service.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
-from discreet.service.storage import Epoch, Experiment, Released, Transaction
+from discreet.service.storage import Epoch, Experiment, Released, Transaction, assignments
 
 _LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probability 95 %
 
@@ -60,7 +60,7 @@ def epoch_views(transaction: Transaction, row: Experiment) -> list[EpochView]:
         released = verified(transaction, row)
     except PrivacyError as error:
         raise ServiceProblem(500, "changed release", str(error)) from None
-    found = transaction.rows(Epoch, "number", experiment=row.id)
+    found = assignments.with_progress(transaction, transaction.rows(Epoch, "number", experiment=row.id))
     return [_epoch(described(row), epoch, released.get(epoch.number, ())) for epoch in found]
 
 

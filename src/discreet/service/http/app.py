@@ -1,7 +1,6 @@
 """One process of the service: the API, the dashboard, a writer, and a thread that closes due epochs."""
 
 import logging
-import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -19,75 +18,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import dashboard
 from discreet.service.errors import ServiceProblem, not_found
-from discreet.service.experiments import closing
 from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.api import API
+from discreet.service.http.background import TICK, Closer, Eraser
 from discreet.service.http.metrics import Metrics
 from discreet.service.messages import Problem
-from discreet.service.storage import UNAVAILABLE, Database
+from discreet.service.storage import UNAVAILABLE
 
 log = logging.getLogger("discreet.service")
-TICK = 1.0  # seconds between looks for due epochs: a coarse clock hides how long a release took
 _CLIENT = Path(__file__).parent / "static" / "discreet.js"
-
-
-class ClosingThread:
-    """A thread that closes due epochs, writes the journal and deletes what is no longer needed.
-
-    Args:
-        database: The database.
-        metrics: Counters of this process.
-        journal: The journal of releases, if there is one.
-        tick: Seconds between looks for due epochs.
-    """
-
-    def __init__(self, database: Database, metrics: Metrics, journal: Journal | None, tick: float = TICK) -> None:
-        self._database, self._metrics, self._journal, self._tick = database, metrics, journal, tick
-        self._erased = False  # of the log, also of the process before this one
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="discreet-closer", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread after what it is doing."""
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(self._tick):
-            try:
-                self.look()
-            except Exception as error:  # go on: the database may be back at the next look
-                log.error("looking for due epochs failed: %s", type(error).__name__)
-
-    def look(self) -> int:
-        """Close due epochs, and return their number."""
-        closed = sum(self._close(experiment) for experiment in closing.due(self._database))
-        if self._journal is not None:  # also for epochs that another process has closed
-            self._journal.catch_up(self._database)
-        while closing.delete_assignments(self._database) and not self._stopped.is_set():
-            self._erased = False
-        if not self._erased:
-            self._erased = self._database.erase_log()
-        return closed
-
-    def _close(self, experiment: int) -> bool:
-        try:
-            closed = closing.close_if_due(self._database, experiment) is not None
-        except Exception as error:  # other experiments are closed all the same
-            self._metrics.closed(failed=True)
-            log.error("closing an epoch failed: %s", type(error).__name__)
-            return False
-        if closed:
-            self._metrics.closed()
-            if self._journal is not None:
-                self._journal.catch_up(self._database)
-        return closed
 
 
 def make_app(
@@ -113,15 +54,15 @@ def make_app(
     """
     metrics = Metrics()
     writer = writer or Writer(control.database)
-    closer = ClosingThread(control.database, metrics, journal, tick or TICK)
+    threads = [Closer(control.database, metrics, journal, tick or TICK), Eraser(control.database, tick or TICK)]
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        if tick is not None:
-            closer.start()
+        for thread in threads if tick is not None else ():
+            thread.start()
         yield
-        if tick is not None:
-            closer.stop()
+        for thread in threads if tick is not None else ():
+            thread.stop()
         writer.stop()
 
     routes = [

@@ -15,7 +15,8 @@ from discreet.core.errors import ArgumentError
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.restoring import Forfeited, recover
-from discreet.service.http.app import TICK, make_app
+from discreet.service.http.app import make_app
+from discreet.service.http.background import TICK
 from discreet.service.http.connections import PER_ADDRESS, Connection, raise_file_limit
 from discreet.service.storage import Database, open_database
 from discreet.service.storage.database import failure

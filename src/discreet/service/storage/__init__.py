@@ -7,14 +7,14 @@ from sqlalchemy.exc import ArgumentError as UrlError
 from sqlalchemy.exc import NoSuchModuleError
 
 from discreet.core.errors import ArgumentError
-from discreet.service.storage.database import UNAVAILABLE, Database, DuplicateError, Slot, Transaction
+from discreet.service.storage.database import UNAVAILABLE, Database, Dealt, DuplicateError, Slot, Transaction
 from discreet.service.storage.postgresql import PostgreSQL
 from discreet.service.storage.schema import Epoch, Experiment, Key, Line, Population, Released
 from discreet.service.storage.sqlite import SQLite
 
 __all__ = [
-    "UNAVAILABLE", "Database", "DuplicateError", "Epoch", "Experiment", "Key", "Line", "Population", "PostgreSQL",
-    "Released", "SQLite", "Slot", "Transaction", "open_database",
+    "UNAVAILABLE", "Database", "Dealt", "DuplicateError", "Epoch", "Experiment", "Key", "Line", "Population",
+    "PostgreSQL", "Released", "SQLite", "Slot", "Transaction", "open_database",
 ]  # fmt: skip
 
 

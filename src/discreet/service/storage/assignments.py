@@ -1,6 +1,7 @@
 """SQL about assignments, participants, and the slots and sums of open epochs: the hot path."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import delete, func, insert, select
@@ -9,20 +10,35 @@ from discreet.service.storage import schema
 from discreet.service.storage.database import Transaction
 from discreet.service.storage.schema import Epoch
 
-ASSIGNMENT, COUNTER, PARTICIPANT = schema.assignment, schema.counter, schema.participant
-_DEALING = """SELECT number, generation, plan, learns, quota, dealt FROM epoch
-    WHERE experiment = :experiment AND state = 'open'"""
-_STATE = "SELECT state, {now} FROM experiment WHERE id = :experiment"
-_IS_OPEN = """SELECT 1 FROM epoch
-    WHERE experiment = :experiment AND number = :epoch AND generation = :generation AND state = 'open'"""
-# A unit's pseudonym is of one experiment. With + 0 the index of units is the only one that fits: PostgreSQL, which
-# knows little of a young table, may read all of another one instead.
-_KNOWN = """SELECT unit, slot, arm, deadline FROM assignment
-    WHERE {listed} AND experiment + 0 = :experiment AND epoch + 0 = :epoch"""
-_PARTICIPANTS = "SELECT unit FROM participant WHERE {listed} AND experiment + 0 = :experiment"
+COUNTER, LEASE, PARTICIPANT = schema.counter, schema.lease, schema.participant
+PART = 2_000  # slots or units that are deleted in one transaction
+_DELETE_SLOTS = """DELETE FROM assignment
+    WHERE experiment = :experiment AND epoch = :epoch AND slot >= :first AND slot < :stop"""
+_DELETE_UNITS = """DELETE FROM unit_slot
+    WHERE experiment = :experiment AND epoch = :epoch AND unit >= :first AND unit < :stop"""
+_DEALING = """SELECT experiment.id, experiment.state, {now}, number, generation, plan, learns, next, stop
+    FROM experiment
+    LEFT JOIN epoch ON epoch.experiment = experiment.id AND epoch.state = 'open'
+    LEFT JOIN lease ON lease.experiment = epoch.experiment AND lease.epoch = epoch.number AND lease.writer = :writer
+    WHERE {listed}"""
+# Subqueries rather than joins: PostgreSQL, which knows little of a young table, may read all of it for a join.
+_KNOWN = """SELECT experiment, unit, slot,
+        (SELECT arm FROM assignment AS one
+            WHERE one.experiment = found.experiment AND one.epoch = found.epoch AND one.slot = found.slot),
+        (SELECT deadline FROM assignment AS one
+            WHERE one.experiment = found.experiment AND one.epoch = found.epoch AND one.slot = found.slot)
+    FROM (
+        SELECT rows.experiment, rows.epoch, rows.unit, (SELECT slot FROM unit_slot AS mine
+            WHERE mine.experiment = rows.experiment AND mine.epoch = rows.epoch AND mine.unit = rows.unit) AS slot
+        FROM {rows}
+    ) AS found
+    WHERE slot IS NOT NULL"""
+_PARTICIPANTS = """SELECT rows.experiment, rows.unit FROM {rows}
+    WHERE (SELECT 1 FROM participant AS mine WHERE mine.experiment = rows.experiment AND mine.unit = rows.unit) = 1"""
 # 1 for the first time, and then 2 and 3 in turn: where nothing changed, SQLite would not wait for the disk.
 _REPORT = """UPDATE assignment SET told = CASE told WHEN 0 THEN 1 WHEN 2 THEN 3 ELSE 2 END
-    WHERE experiment = :experiment AND epoch = :epoch AND {listed} AND deadline >= {now}
+    WHERE experiment = :experiment AND epoch = :epoch AND {listed} AND deadline >= {now} AND 'open' = (
+        SELECT state FROM epoch WHERE experiment = :experiment AND number = :epoch AND generation = :generation)
     RETURNING slot, arm, unit, told"""
 _RETRACT = "UPDATE assignment SET told = 0 WHERE experiment = :experiment AND epoch = :epoch AND {listed}"
 _ADD = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
@@ -39,16 +55,16 @@ class Dealing(NamedTuple):
         generation: A random number that is in all its tokens.
         plan: The number of slots of each arm, by index.
         learns: False if its rewards decide nothing.
-        quota: The number of all slots.
-        dealt: The number of slots that were assigned.
+        next: The first slot that is left of this writer's lease; 0 if it has none.
+        stop: The slot after the last one of the lease; 0 if there is none.
     """
 
     number: int
     generation: int
     plan: dict[int, int]
     learns: bool
-    quota: int
-    dealt: int
+    next: int
+    stop: int
 
 
 class Assigned(NamedTuple):
@@ -77,96 +93,82 @@ class Reported(NamedTuple):
 
     slot: int
     arm: int
-    unit: str
+    unit: bytes
     first: bool
 
 
-def state_and_dealing(transaction: Transaction, experiment: int) -> tuple[str, float, Dealing | None]:
-    """Return an experiment's state, the time, and its open epoch, which nobody else can change meanwhile.
+def dealings(
+    transaction: Transaction, writer: str, experiments: Sequence[int]
+) -> tuple[float, dict[int, tuple[str, Dealing | None]]]:
+    """Return the time, and the state and the open epoch of some experiments, by number.
 
     Args:
-        transaction: The transaction.
-        experiment: The experiment's number.
+        transaction: The transaction, which has locked the experiments.
+        writer: The writer whose leases are wanted.
+        experiments: The experiments' numbers.
     """
-    mine = {"experiment": experiment}
-    epochs = transaction.database.select_for_update(transaction, _DEALING, mine)
-    clock, given = transaction.database.clock()
-    ((state, now),) = transaction.run(_STATE.format(now=clock), {**mine, **given})
-    if not epochs:
-        return state, now, None
-    number, generation, plan, learns, quota, dealt = epochs[0]
-    return state, now, Dealing(number, generation, schema.read_pulls(plan), bool(learns), quota, dealt)
-
-
-def is_open(transaction: Transaction, experiment: int, epoch: int, generation: int) -> bool:
-    """Return True if this very epoch is open.
-
-    Args:
-        transaction: The transaction.
-        experiment: The experiment's number.
-        epoch: The epoch's number.
-        generation: The epoch's generation.
-    """
-    given = {"experiment": experiment, "epoch": epoch, "generation": generation}
-    return bool(transaction.run(_IS_OPEN, given))
-
-
-def _run_on(
-    transaction: Transaction, statement: str, column: str, values: Sequence[Any], **given: int
-) -> Sequence[Any]:
-    """Run SQL on the rows whose column is among some values."""
     database = transaction.database
-    clock, now = database.clock()
-    sql = statement.format(listed=database.among(column), now=clock)
-    return transaction.run(sql, {**given, **now, "listed": database.as_list(values)})
+    clock, time = database.clock()
+    sql = _DEALING.format(now=clock, listed=database.among("experiment.id"))
+    rows = transaction.run(sql, {**time, "writer": writer, "listed": database.as_list(experiments)})
+    now = 0.0
+    found: dict[int, tuple[str, Dealing | None]] = {}
+    for experiment, state, now, number, generation, plan, learns, first, stop in rows:  # noqa: B007
+        if number is None:
+            found[experiment] = state, None
+        else:
+            epoch = Dealing(number, generation, schema.read_pulls(plan), bool(learns), first or 0, stop or 0)
+            found[experiment] = state, epoch
+    return now, found
 
 
-def assigned(transaction: Transaction, experiment: int, epoch: int, units: Sequence[str]) -> dict[str, Assigned]:
-    """Return the assignments that units have in an epoch, by pseudonym.
+def assigned(transaction: Transaction, units: Sequence[tuple[int, int, bytes]]) -> dict[tuple[int, bytes], Assigned]:
+    """Return the assignments that units have in open epochs, by experiment and pseudonym.
 
     Args:
         transaction: The transaction.
-        experiment: The experiment's number.
-        epoch: The epoch's number.
-        units: Pseudonyms.
+        units: Numbers of experiments and of their epochs, and pseudonyms.
     """
-    rows = _run_on(transaction, _KNOWN, "unit", units, experiment=experiment, epoch=epoch)
-    return {unit: Assigned(slot, arm, deadline) for unit, slot, arm, deadline in rows}
+    rows = transaction.each(_KNOWN, ("experiment", "epoch", "unit"), units)
+    return {(experiment, unit): Assigned(slot, arm, deadline) for experiment, unit, slot, arm, deadline in rows}
 
 
-def participants(transaction: Transaction, experiment: int, units: Sequence[str]) -> list[str]:
+def participants(transaction: Transaction, units: Sequence[tuple[int, bytes]]) -> set[tuple[int, bytes]]:
     """Return those of the units that have contributed to an experiment in which each may do so once.
 
     Args:
         transaction: The transaction.
-        experiment: The experiment's number.
-        units: Pseudonyms.
+        units: Numbers of experiments, and pseudonyms.
     """
-    return [unit for (unit,) in _run_on(transaction, _PARTICIPANTS, "unit", units, experiment=experiment)]
+    rows = transaction.each(_PARTICIPANTS, ("experiment", "unit"), units)
+    return {(experiment, unit) for experiment, unit in rows}
 
 
-def add_participants(transaction: Transaction, experiment: int, units: Sequence[str]) -> None:
+def add_participants(transaction: Transaction, units: Sequence[tuple[int, bytes]]) -> None:
     """Remember units that contribute to an experiment in which each may do so once.
 
     Args:
         transaction: The transaction.
-        experiment: The experiment's number.
-        units: Pseudonyms.
+        units: Numbers of experiments, and pseudonyms.
     """
-    transaction.execute(insert(PARTICIPANT), [{"experiment": experiment, "unit": unit} for unit in units])
+    rows = [{"experiment": experiment, "unit": unit} for experiment, unit in sorted(units)]
+    transaction.execute(insert(PARTICIPANT), rows)
 
 
-def report(transaction: Transaction, experiment: int, epoch: int, slots: Sequence[int]) -> list[Reported]:
-    """Mark slots as reported, and return those whose deadline has not passed.
+def report(
+    transaction: Transaction, experiment: int, epoch: int, generation: int, slots: Sequence[int]
+) -> list[Reported]:
+    """Mark slots of an open epoch as reported, and return those whose deadline has not passed.
 
     Args:
-        transaction: The transaction.
+        transaction: The transaction, which has locked the experiment.
         experiment: The experiment's number.
         epoch: The epoch's number.
+        generation: The epoch's generation. Of an epoch that has another one, nothing is marked.
         slots: Indexes of slots.
     """
-    rows = _run_on(transaction, _REPORT, "slot", slots, experiment=experiment, epoch=epoch)
-    return [Reported(slot, arm, unit, told == 1) for slot, arm, unit, told in rows]
+    given = {"experiment": experiment, "epoch": epoch, "generation": generation}
+    return [Reported(slot, arm, unit, told == 1) for slot, arm, unit, told in _on(transaction, _REPORT, slots, given)]
 
 
 def retract(transaction: Transaction, experiment: int, epoch: int, slots: Sequence[int]) -> None:
@@ -178,24 +180,53 @@ def retract(transaction: Transaction, experiment: int, epoch: int, slots: Sequen
         epoch: The epoch's number.
         slots: Indexes of slots.
     """
-    _run_on(transaction, _RETRACT, "slot", slots, experiment=experiment, epoch=epoch)
+    _on(transaction, _RETRACT, slots, {"experiment": experiment, "epoch": epoch})
 
 
-def add_totals(
-    transaction: Transaction, experiment: int, epoch: int, shard: str, totals: Mapping[int, tuple[int, int]]
-) -> None:
-    """Add rewards to the sums of an open epoch.
+def _on(transaction: Transaction, statement: str, slots: Sequence[int], given: Mapping[str, int]) -> Sequence[Any]:
+    """Run SQL on some slots."""
+    database = transaction.database
+    clock, now = database.clock()
+    sql = statement.format(listed=database.among("slot"), now=clock)
+    return transaction.run(sql, {**given, **now, "listed": database.as_list(slots)})
+
+
+def add_totals(transaction: Transaction, shard: str, totals: Mapping[tuple[int, int, int], tuple[int, int]]) -> None:
+    """Add rewards to the sums of open epochs.
 
     Args:
         transaction: The transaction.
-        experiment: The experiment's number.
-        epoch: The epoch's number.
         shard: The writer's own part of the sums.
-        totals: The number of rewards and their total in grid steps, by arm index.
+        totals: The number of rewards and their total in grid steps, by experiment, epoch and arm index.
     """
-    mine = {"experiment": experiment, "epoch": epoch, "shard": shard}
-    rows = [{**mine, "arm": arm, "told": count, "total": total} for arm, (count, total) in sorted(totals.items())]
+    rows = [
+        {"experiment": experiment, "epoch": epoch, "shard": shard, "arm": arm, "told": count, "total": total}
+        for (experiment, epoch, arm), (count, total) in sorted(totals.items())
+    ]
     transaction.run(_ADD, rows)
+
+
+def with_progress(transaction: Transaction, epochs: Sequence[Epoch]) -> list[Epoch]:
+    """Return epochs with what their leases say of those that are open: slots that were dealt, and if all were, when.
+
+    Args:
+        transaction: The transaction.
+        epochs: The epochs.
+    """
+    of_open = LEASE.c.experiment.in_({epoch.experiment for epoch in epochs if epoch.state == "open"})
+    figures = func.sum(LEASE.c.dealt), func.max(LEASE.c.dealt_at), func.max(LEASE.c.deadline)
+    where = LEASE.c.experiment, LEASE.c.epoch
+    found = {
+        tuple(row[:2]): row[2:] for row in transaction.fetch(select(*where, *figures).where(of_open).group_by(*where))
+    }
+    shown = []
+    for epoch in epochs:
+        dealt, full_at, due_at = found.get((epoch.experiment, epoch.number), (epoch.dealt, epoch.full_at, epoch.due_at))
+        full = dealt == epoch.quota
+        shown.append(
+            replace(epoch, dealt=int(dealt), full_at=full_at if full else None, due_at=due_at if full else None)
+        )
+    return shown
 
 
 def totals(transaction: Transaction, epoch: Epoch) -> dict[int, tuple[int, int]]:
@@ -214,28 +245,40 @@ def totals(transaction: Transaction, epoch: Epoch) -> dict[int, tuple[int, int]]
 
 
 def delete_totals(transaction: Transaction, epoch: Epoch) -> None:
-    """Delete the sums of an epoch.
+    """Delete the sums of an epoch, and its leases.
 
     Args:
         transaction: The transaction.
         epoch: The epoch.
     """
-    mine = (COUNTER.c.experiment == epoch.experiment, COUNTER.c.epoch == epoch.number)
-    transaction.execute(delete(COUNTER).where(*mine))
+    for table in (COUNTER, LEASE):
+        mine = (table.c.experiment == epoch.experiment, table.c.epoch == epoch.number)
+        transaction.execute(delete(table).where(*mine))
 
 
-def delete_assignments(transaction: Transaction, epoch: Epoch, most: int) -> int:
-    """Delete assignments of an epoch, and with them whose reward came.
+def delete_part(transaction: Transaction, epoch: Epoch, part: int) -> bool:
+    """Delete a part of an epoch's assignments, and with them whose reward came.
+
+    A part is a range of a table's key, so that few pages are changed: first of slots, then of units.
 
     Args:
         transaction: The transaction.
-        epoch: The epoch.
-        most: The largest number of assignments to delete.
+        epoch: The epoch, which has ended.
+        part: The part's number, from 0.
 
     Returns:
-        The number of assignments that were deleted.
+        True if there are more parts.
     """
-    table = ASSIGNMENT.c
-    mine = (table.experiment == epoch.experiment, table.epoch == epoch.number, table.slot < epoch.quota)
-    slots = select(table.slot).where(*mine).order_by(table.slot).limit(most).scalar_subquery()
-    return transaction.execute(delete(ASSIGNMENT).where(*mine, table.slot.in_(slots))).rowcount
+    parts = max(1, -(-epoch.quota // PART))
+    mine = {"experiment": epoch.experiment, "epoch": epoch.number}
+    if part < parts:
+        transaction.run(_DELETE_SLOTS, {**mine, "first": part * PART, "stop": (part + 1) * PART})
+    else:
+        first, stop = (_bound(at, parts) for at in (part - parts, part - parts + 1))
+        transaction.run(_DELETE_UNITS, {**mine, "first": first, "stop": stop})
+    return part + 1 < 2 * parts
+
+
+def _bound(part: int, parts: int) -> bytes:
+    """Return the least pseudonym of a part, of so many that are equally large."""
+    return b"\xff" * 17 if part == parts else ((part << 64) // parts).to_bytes(8, "big")

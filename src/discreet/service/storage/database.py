@@ -18,16 +18,17 @@ from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from discreet.service.storage.schema import TABLES
 
-__all__ = ["UNAVAILABLE", "Database", "DuplicateError", "Slot", "Transaction", "failure"]
+__all__ = ["UNAVAILABLE", "Collision", "Database", "Dealt", "DuplicateError", "Slot", "Transaction", "failure"]
 
 UNAVAILABLE = (OperationalError, InterfaceError, NoConnectionLeft)
 """Errors of a database that is gone, full, or has no connection left. It may be back in a moment."""
 _RETRIES = 8
-UPDATE_DEALT = """UPDATE epoch SET dealt = :dealt, full_at = :full_at, due_at = :due_at
-    WHERE experiment = :experiment AND number = :epoch"""
-"""The statement of `Database.deal` that both databases share."""
 Row = TypeVar("Row")
 _Result = TypeVar("_Result")
+
+
+class Collision(Exception):
+    """Writers were in each other's way: the transaction is to be done again from its start."""
 
 
 class Transaction:
@@ -133,19 +134,33 @@ class Transaction:
         result = self.connection.exec_driver_sql(self.database.driver_sql(statement), given)
         return result.fetchall() if result.returns_rows else ()
 
+    def each(self, statement: str, names: Sequence[str], rows: Sequence[Sequence[Any]], **given: Any) -> list[Any]:
+        """Run SQL for each of many rows of values.
+
+        Args:
+            statement: SQL with a table {rows}, which is called `rows` in it, and with :names.
+            names: The names of the columns of {rows}.
+            rows: Their values.
+            **given: The parameters that all rows share.
+
+        Returns:
+            The rows of all results.
+        """
+        return self.database.each(self, statement, names, rows, given) if rows else []
+
     def now(self) -> float:
         """Return the time in seconds since 1970, by the clock that all workers share."""
         clock, given = self.database.clock()
         return float(self.run(f"SELECT {clock}", given)[0][0])
 
-    def lock(self, experiment: int, *, shared: bool = False) -> None:
-        """Wait until nobody else changes an experiment.
+    def lock(self, *experiments: int, shared: bool = False) -> None:
+        """Wait until nobody else changes some experiments.
 
         Args:
-            experiment: Its id; 0 stands for the whole database.
-            shared: True to share the lock with others who share it, as reports of rewards do.
+            *experiments: Their ids, sorted; 0 stands for the whole database.
+            shared: True to share the lock with others who share it, as assignments and rewards do.
         """
-        self.database.lock(self, experiment, shared=shared)
+        self.database.lock(self, experiments, shared=shared)
 
 
 def _select(kind: Any, order: Sequence[str], where: Mapping[str, Any]) -> Select[Any]:
@@ -163,17 +178,49 @@ def _key(row: Any) -> dict[str, Any]:
 
 
 class Slot(NamedTuple):
-    """A slot of an epoch that is dealt to a unit.
+    """A slot that is dealt to a unit.
 
     Attributes:
+        experiment: The experiment's number.
+        epoch: The epoch's number.
         slot: The slot's index.
         unit: The unit's pseudonym.
         arm: The arm's index.
+        deadline: When its reward must have come.
     """
 
+    experiment: int
+    epoch: int
     slot: int
-    unit: str
+    unit: bytes
     arm: int
+    deadline: float
+
+
+class Dealt(NamedTuple):
+    """The change of a writer's lease when slots are dealt.
+
+    Attributes:
+        experiment: The experiment's number.
+        epoch: The epoch's number.
+        was_next: The first slot that was left before; 0 if there was no lease.
+        was_stop: The slot after the last one before; 0 if there was no lease.
+        next: The first slot that is left now.
+        stop: The slot after the last one now.
+        dealt: The number of slots that are dealt.
+        dealt_at: The time.
+        deadline: The deadline of these slots.
+    """
+
+    experiment: int
+    epoch: int
+    was_next: int
+    was_stop: int
+    next: int
+    stop: int
+    dealt: int
+    dealt_at: float
+    deadline: float
 
 
 class Database(ABC):
@@ -209,8 +256,8 @@ class Database(ABC):
             try:
                 with self.writing() as transaction:
                     return work(transaction)
-            except DBAPIError as error:
-                if not left or not self._collided(error):
+            except (DBAPIError, Collision) as error:
+                if not left or not (isinstance(error, Collision) or self._collided(error)):
                     raise
                 time.sleep(0.01 * (_RETRIES - left))
         raise AssertionError("unreachable")
@@ -239,9 +286,9 @@ class Database(ABC):
         """Return the name of a writer's own counters, so that writers do not wait for each other."""
         return secrets.token_hex(4)
 
-    def erase_log(self) -> bool:
-        """Erase deleted rows from the log beside the data; False if a reader prevented it for now."""
-        return True
+    @abstractmethod
+    def erase_traces(self) -> bool:
+        """Erase deleted rows where they have left traces; False if that must wait for now."""
 
     @abstractmethod
     def set_room_aside(self, transaction: Transaction, size: int) -> None:
@@ -259,18 +306,47 @@ class Database(ABC):
         return statement
 
     @abstractmethod
-    def lock(self, transaction: Transaction, experiment: int, *, shared: bool) -> None:
-        """Wait until nobody else changes an experiment.
+    def lock(self, transaction: Transaction, experiments: Sequence[int], *, shared: bool) -> None:
+        """Wait until nobody else changes some experiments.
 
         Args:
             transaction: The transaction.
-            experiment: Its id; 0 stands for the whole database.
+            experiments: Their ids, sorted; 0 stands for the whole database.
             shared: True to share the lock with others who share it.
+        """
+
+    @abstractmethod
+    def each(
+        self,
+        transaction: Transaction,
+        statement: str,
+        names: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        given: Mapping[str, Any],
+    ) -> list[Any]:
+        """Run SQL for each of many rows of values, and return the rows of all results.
+
+        Args:
+            transaction: The transaction.
+            statement: SQL with a table {rows}, which is called `rows` in it, and with :names.
+            names: The names of the columns of {rows}.
+            rows: Their values.
+            given: The parameters that all rows share.
         """
 
     @abstractmethod
     def select_for_update(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
         """Return rows that nobody else can change before the transaction ends.
+
+        Args:
+            transaction: The transaction.
+            statement: A SELECT with :names.
+            given: The parameters.
+        """
+
+    @abstractmethod
+    def select_free(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
+        """Return rows that nobody else can change before the transaction ends, without those that others hold.
 
         Args:
             transaction: The transaction.
@@ -287,13 +363,17 @@ class Database(ABC):
         """Return a list as one parameter."""
 
     @abstractmethod
-    def deal(self, transaction: Transaction, epoch: Mapping[str, Any], slots: Sequence[Slot]) -> None:
-        """Write assignments, and the progress of their epoch.
+    def deal(self, transaction: Transaction, writer: str, leases: Sequence[Dealt], slots: Sequence[Slot]) -> None:
+        """Write assignments, and the leases that their slots come from.
 
         Args:
             transaction: The transaction.
-            epoch: `experiment`, `epoch`, `deadline`, and the new values of `dealt`, `full_at` and `due_at`.
+            writer: The writer of the leases.
+            leases: What changes in them, one of each epoch.
             slots: The slots that are dealt.
+
+        Raises:
+            Collision: Another writer has taken slots of these leases meanwhile.
         """
 
     @abstractmethod

@@ -11,10 +11,40 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 
-from discreet.service.storage.database import UPDATE_DEALT, Database, Slot, Transaction
+from discreet.service.storage.database import Collision, Database, Dealt, Slot, Transaction
 
 _IDLE = 1.0  # seconds after which a connection is tested before it is used
+_BETWEEN_VACUUMS = 60.0  # seconds
 _ADVISORY = 1684632419  # the first key of our advisory locks
+_DEALT_ONCE = {"assignment_pkey", "unit_slot_pkey", "participant_pkey", "lease_pkey"}
+_LEASE_TYPES = dict.fromkeys(Dealt._fields[2:-2], "bigint") | dict.fromkeys(Dealt._fields[-2:], "float8")
+_TYPES = {"slot": "bigint", "unit": "bytea", "arm": "smallint", "deadline": "float8"}  # of columns; others are int
+
+
+def _rows(names: Sequence[str], prefix: str = "all", types: Mapping[str, str] = _TYPES) -> str:
+    """Return a table of arrays as SQL."""
+    arrays = ", ".join(f"CAST(:{prefix}_{name} AS {types.get(name, 'int')}[])" for name in names)
+    return f"unnest({arrays}) AS rows ({', '.join(names)})"
+
+
+def _columns(prefix: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    """Return the parameters of `_rows`."""
+    return {f"{prefix}_{name}": list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+# Units are inserted in one order by all writers, so that these cannot block each other.
+_DEAL = f"""WITH dealt AS (SELECT * FROM {_rows(Slot._fields)}),
+    units AS (INSERT INTO unit_slot SELECT experiment, epoch, unit, slot FROM dealt ORDER BY experiment, epoch, unit),
+    slots AS (INSERT INTO assignment SELECT experiment, epoch, slot, unit, arm, deadline, 0 FROM dealt),
+    leased AS (
+        UPDATE lease SET next = rows.next, stop = rows.stop, dealt = lease.dealt + rows.dealt,
+            dealt_at = rows.dealt_at, deadline = rows.deadline
+        FROM {_rows(Dealt._fields, "lease", _LEASE_TYPES)}
+        WHERE lease.experiment = rows.experiment AND lease.epoch = rows.epoch AND lease.writer = :writer
+            AND lease.next = rows.was_next AND lease.stop = rows.was_stop
+        RETURNING 1
+    )
+    SELECT count(*) FROM leased"""
 
 
 class PostgreSQL(Database):
@@ -38,12 +68,25 @@ class PostgreSQL(Database):
         event.listen(engine, "checkin", _note_use)
         event.listen(engine, "checkout", partial(_test_if_idle, engine))
         super().__init__(engine, clock)
+        self._vacuumed = -math.inf
 
     def clock(self) -> tuple[str, dict[str, float]]:
         """Return the server's clock, which is the same for all workers."""
         if self._clock is not None:
             return super().clock()
         return "CAST(extract(epoch FROM clock_timestamp()) AS float8)", {}
+
+    def erase_traces(self) -> bool:
+        """Have the server remove deleted rows from its tables and indexes, at most once a minute.
+
+        It would do so by itself, but at some time later. Traffic does not wait for it.
+        """
+        if time.monotonic() - self._vacuumed < _BETWEEN_VACUUMS:
+            return False
+        self._vacuumed = time.monotonic()
+        with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("VACUUM (INDEX_CLEANUP ON) assignment, unit_slot, counter")
+        return True
 
     def set_room_aside(self, transaction: Transaction, size: int) -> None:
         """Do nothing: the server's log is in segments of a fixed size, which it makes ahead.
@@ -57,16 +100,36 @@ class PostgreSQL(Database):
         """Return SQL with the names as psycopg takes them."""
         return _as_psycopg(statement)
 
-    def lock(self, transaction: Transaction, experiment: int, *, shared: bool) -> None:
-        """Take an advisory lock that ends with the transaction.
+    def lock(self, transaction: Transaction, experiments: Sequence[int], *, shared: bool) -> None:
+        """Take advisory locks that end with the transaction.
 
         Args:
             transaction: The transaction.
-            experiment: Its id; 0 stands for the whole database.
-            shared: True to share the lock with others who share it.
+            experiments: Their ids, sorted; 0 stands for the whole database.
+            shared: True to share the locks with others who share them.
         """
         name = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
-        transaction.run(f"SELECT {name}({_ADVISORY}, :experiment)", {"experiment": experiment})
+        sql = f"SELECT {name}({_ADVISORY}, id) FROM unnest(CAST(:experiments AS int[])) AS id"
+        transaction.run(sql, {"experiments": list(experiments)})
+
+    def each(
+        self,
+        transaction: Transaction,
+        statement: str,
+        names: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        given: Mapping[str, Any],
+    ) -> list[Any]:
+        """Run the statement once, with columns as arrays: each statement is a way to the server and back.
+
+        Args:
+            transaction: The transaction.
+            statement: SQL with a table {rows}, and with :names.
+            names: The names of the columns of {rows}.
+            rows: Their values.
+            given: The parameters that all rows share.
+        """
+        return list(transaction.run(_with_rows(statement, tuple(names)), {**given, **_columns("all", names, rows)}))
 
     def select_for_update(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
         """Select with row locks.
@@ -82,6 +145,16 @@ class PostgreSQL(Database):
         locking = f"{statement} FOR UPDATE"
         return transaction.run(locking, given) or transaction.run(locking, given)
 
+    def select_free(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
+        """Select with row locks, and skip rows that are locked.
+
+        Args:
+            transaction: The transaction.
+            statement: A SELECT with :names.
+            given: The parameters.
+        """
+        return transaction.run(f"{statement} FOR UPDATE SKIP LOCKED", given)
+
     def among(self, column: str) -> str:
         """Return a test of membership in an array."""
         return f"{column} = ANY(:listed)"
@@ -90,26 +163,28 @@ class PostgreSQL(Database):
         """Return an array."""
         return list(values)
 
-    def deal(self, transaction: Transaction, epoch: Mapping[str, Any], slots: Sequence[Slot]) -> None:
+    def deal(self, transaction: Transaction, writer: str, leases: Sequence[Dealt], slots: Sequence[Slot]) -> None:
         """Pass columns as arrays in one statement: each statement is a way to the server and back.
 
         Args:
             transaction: The transaction.
-            epoch: The epoch's columns, as in `Database.deal`.
+            writer: The writer of the leases.
+            leases: What changes in them.
             slots: The slots that are dealt.
+
+        Raises:
+            Collision: Another writer has taken slots of these leases meanwhile.
         """
-        indexes, units, arms = map(list, zip(*slots, strict=True))
-        transaction.run(
-            f"WITH counted AS ({UPDATE_DEALT}) "
-            "INSERT INTO assignment (experiment, epoch, deadline, slot, unit, arm, told) "
-            "SELECT :experiment, :epoch, :deadline, new.slot, new.unit, new.arm, 0 "
-            "FROM unnest(CAST(:slots AS bigint[]), CAST(:units AS text[]), CAST(:arms AS smallint[])) "
-            "AS new (slot, unit, arm)",
-            {**epoch, "slots": indexes, "units": units, "arms": arms},
-        )
+        given = {"writer": writer, **_columns("lease", Dealt._fields, leases), **_columns("all", Slot._fields, slots)}
+        ((changed,),) = transaction.run(_DEAL, given)
+        if changed != len(leases):
+            raise Collision("another writer has taken slots of a lease")
 
     def _collided(self, error: DBAPIError) -> bool:
-        return getattr(error.orig, "sqlstate", None) in {"40001", "40P01", "55P03"}
+        state = getattr(error.orig, "sqlstate", None)
+        if state == "23505":  # another writer has dealt a slot, or to a unit, at the same time
+            return error.orig.diag.constraint_name in _DEALT_ONCE  # type: ignore[union-attr]
+        return state in {"40001", "40P01", "55P03"}
 
 
 def _set_up_postgresql(connection: Any, _: Any) -> None:
@@ -138,6 +213,11 @@ def _test_if_idle(engine: Engine, connection: Any, record: Any, _: Any) -> None:
         engine.dialect.do_ping(connection)
     except engine.dialect.loaded_dbapi.Error:
         raise DisconnectionError from None
+
+
+@lru_cache(maxsize=64)
+def _with_rows(statement: str, names: tuple[str, ...]) -> str:
+    return statement.format(rows=_rows(names))
 
 
 @lru_cache(maxsize=256)

@@ -3,13 +3,13 @@
 from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import and_, delete, func, or_, select
 
 from discreet.service.storage import schema
 from discreet.service.storage.database import Transaction
-from discreet.service.storage.schema import Experiment, Setting
+from discreet.service.storage.schema import Epoch, Experiment, Setting
 
-EPOCH, EXPERIMENT, RELEASE = schema.epoch, schema.experiment, schema.release
+EPOCH, EXPERIMENT, LEASE, RELEASE = schema.epoch, schema.experiment, schema.lease, schema.release
 _WITH_OPEN_EPOCH = (
     select(EXPERIMENT)
     .join(EPOCH, EPOCH.c.experiment == EXPERIMENT.c.id)
@@ -45,8 +45,23 @@ def due(transaction: Transaction, now: float) -> list[int]:
         transaction: The transaction.
         now: The time.
     """
-    is_due = (EXPERIMENT.c.state == "running", EPOCH.c.dealt == EPOCH.c.quota, EPOCH.c.due_at <= now)
-    return list(transaction.execute(_WITH_OPEN_EPOCH.where(*is_due).with_only_columns(EXPERIMENT.c.id)).scalars())
+    is_full = (EXPERIMENT.c.state == "running", EPOCH.c.state == "open", EPOCH.c.leased == EPOCH.c.quota)
+    query = (
+        select(EXPERIMENT.c.id)
+        .join(EPOCH, EPOCH.c.experiment == EXPERIMENT.c.id)
+        .join(LEASE, and_(LEASE.c.experiment == EPOCH.c.experiment, LEASE.c.epoch == EPOCH.c.number))
+        .where(*is_full)
+        .group_by(EXPERIMENT.c.id, EPOCH.c.quota)
+        .having(func.sum(LEASE.c.dealt) == EPOCH.c.quota, func.max(LEASE.c.deadline) <= now)
+        .order_by(EXPERIMENT.c.id)
+    )
+    return list(transaction.execute(query).scalars())
+
+
+def ended(transaction: Transaction) -> Epoch | None:
+    """Return an epoch that has ended and whose assignments are not all deleted, if there is one that nobody holds."""
+    query = select(EPOCH).where(EPOCH.c.state != "open", EPOCH.c.erased.is_(False)).limit(1)
+    return next((Epoch(*row) for row in transaction.fetch(query.with_for_update(skip_locked=True))), None)
 
 
 def count_releases(transaction: Transaction) -> int:

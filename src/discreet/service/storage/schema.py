@@ -3,8 +3,8 @@
 Nothing here holds a reward. An open epoch has a sum for each arm and shard, and for each assignment whether its reward
 came. Both are as sensitive as the rewards, and both are deleted once the epoch is closed.
 
-Keys of large tables begin with the column that has the most values. PostgreSQL's planner takes a new epoch for a few
-rows, whatever its size, and would read all of it if it could look an epoch up.
+A large table has one key, by which alone its rows are found. PostgreSQL's planner takes a new epoch for a few rows,
+whatever its size, and would read all of it if another key could look it up.
 """
 
 import hashlib
@@ -210,15 +210,17 @@ class Epoch:
         plan: The number of slots of each arm, by index.
         learns: False if its rewards decide nothing: they are not collected, and nothing is released.
         quota: The number of all slots.
-        dealt: The number of slots that were assigned.
+        leased: The number of slots that writers have leased.
+        dealt: The number of slots that were assigned; while it is open, its leases say so.
         threshold: The distance from the best arm at which an arm is dropped, in rewards.
         epsilon: What it costs a unit that is in it.
         opened_at: When it was opened.
-        full_at: When its last slot was assigned.
-        due_at: When it may be closed.
+        full_at: When its last slot was assigned; while it is open, its leases say so.
+        due_at: When it may be closed; while it is open, its leases say so.
         closed_at: When it ended.
         dropped: The indexes of the arms that were dropped at its end.
-        erased: True once its assignments were deleted.
+        erased_parts: The number of parts of its assignments that were deleted.
+        erased: True once all of them were deleted.
     """
 
     experiment: Annotated[int, ForeignKey("experiment.id")]
@@ -228,6 +230,7 @@ class Epoch:
     plan: Annotated[dict[int, int], "slots by arm index"]
     learns: Annotated[bool, "false if rewards of it decide nothing"]
     quota: Big
+    leased: Big
     dealt: Big
     threshold: float | None
     epsilon: Fraction
@@ -236,7 +239,8 @@ class Epoch:
     due_at: float | None
     closed_at: float | None
     dropped: Annotated[list[int], "indexes of the arms that were dropped at its end"]
-    erased: Annotated[bool, "true once its assignments were deleted"]
+    erased_parts: Annotated[int, "the number of parts of its assignments that were deleted"]
+    erased: Annotated[bool, "true once all of them were deleted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +343,8 @@ experiment = table_of(Experiment, "experiment", "id", unique=("uid", "name"))
 
 epoch = table_of(Epoch, "epoch", "experiment", "number")
 _OPEN = sa.text("state = 'open'")
+_LEFT = sa.text("state <> 'open' AND NOT erased")
+sa.Index("epoch_to_erase", epoch.c.experiment, sqlite_where=_LEFT, postgresql_where=_LEFT)
 sa.Index("one_open_epoch", epoch.c.experiment, unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN)
 
 assignment = Table(
@@ -347,24 +353,50 @@ assignment = Table(
     Column("experiment", sa.Integer, nullable=False),
     Column("epoch", sa.Integer, nullable=False),
     Column("slot", sa.BigInteger, nullable=False),
-    Column("unit", sa.Text, nullable=False, comment="a keyed hash"),
+    Column("unit", sa.LargeBinary, nullable=False, comment="a keyed hash"),
     Column("arm", sa.SmallInteger, nullable=False),
     Column("deadline", sa.Double, nullable=False),
     Column("told", sa.SmallInteger, nullable=False),
-    PrimaryKeyConstraint("slot", "epoch", "experiment"),
-    UniqueConstraint("unit", "epoch", "experiment", name="one_slot_a_unit"),
+    PrimaryKeyConstraint("experiment", "epoch", "slot"),
     sqlite_with_rowid=False,
-    # PostgreSQL writes a changed row anew. Where its page is full, the row goes elsewhere, and both indexes are changed
-    # too, which takes three times as long. Each row is marked once as a rule: half of a page is enough.
+    # PostgreSQL writes a changed row anew. Where its page is full, the row goes elsewhere, and its index is changed
+    # too, which takes longer. Each row is marked once as a rule: half of a page is enough.
     postgresql_with={"fillfactor": 50},
+)
+
+unit_slot = Table(
+    "unit_slot",
+    metadata,
+    Column("experiment", sa.Integer, nullable=False),
+    Column("epoch", sa.Integer, nullable=False),
+    Column("unit", sa.LargeBinary, nullable=False),
+    Column("slot", sa.BigInteger, nullable=False),
+    PrimaryKeyConstraint("experiment", "epoch", "unit"),
+    comment="the slot of each unit: a table of its own, so that both can be deleted in the order of their keys",
+    sqlite_with_rowid=False,
+)
+
+lease = Table(
+    "lease",
+    metadata,
+    Column("experiment", sa.Integer, nullable=False),
+    Column("epoch", sa.Integer, nullable=False),
+    Column("writer", sa.Text, nullable=False),
+    Column("next", sa.BigInteger, nullable=False, comment="the first slot that is left"),
+    Column("stop", sa.BigInteger, nullable=False, comment="the slot after the last one"),
+    Column("dealt", sa.BigInteger, nullable=False, comment="the number of slots that this writer has dealt"),
+    Column("dealt_at", sa.Double, nullable=False, comment="when the last of them was dealt"),
+    Column("deadline", sa.Double, nullable=False, comment="of that one"),
+    PrimaryKeyConstraint("experiment", "epoch", "writer"),
+    comment="ranges of slots that one writer deals, so that writers do not wait for each other",
 )
 
 participant = Table(
     "participant",
     metadata,
     Column("experiment", sa.Integer, nullable=False),
-    Column("unit", sa.Text, nullable=False),
-    PrimaryKeyConstraint("unit", "experiment"),
+    Column("unit", sa.LargeBinary, nullable=False),
+    PrimaryKeyConstraint("experiment", "unit"),
     comment="units that have contributed, where each may do so once in an experiment",
     sqlite_with_rowid=False,
 )

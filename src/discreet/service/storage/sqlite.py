@@ -2,7 +2,11 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import QueuePool
 
 from discreet.core.errors import ArgumentError
-from discreet.service.storage.database import UPDATE_DEALT, Database, Slot, Transaction
+from discreet.service.storage.database import Database, Dealt, Slot, Transaction
 
 _LOCK_SECONDS = 30.0  # that a writer waits for another one
 
@@ -36,6 +40,13 @@ class SQLite(Database):
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         super().__init__(engine, clock)
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """Open a transaction that may write. Threads wait for each other here: SQLite would have them try and sleep."""
+        with self._turn, super().writing() as transaction:
+            yield transaction
 
     @property
     def journal_path(self) -> Path | None:
@@ -46,8 +57,8 @@ class SQLite(Database):
         """Return the one shard: writers wait for each other anyway."""
         return "-"
 
-    def erase_log(self) -> bool:
-        """Truncate the write-ahead log.
+    def erase_traces(self) -> bool:
+        """Truncate the write-ahead log. Deleted rows of the file itself were overwritten with zeros (secure_delete).
 
         It does not wait for long: until a reader has left, nobody else could write.
         """
@@ -69,14 +80,42 @@ class SQLite(Database):
         transaction.run("INSERT INTO setting (name, value) VALUES ('room', :room)", {"room": "." * size})
         transaction.run("DELETE FROM setting WHERE name = 'room'", {})
 
-    def lock(self, transaction: Transaction, experiment: int, *, shared: bool) -> None:
+    def lock(self, transaction: Transaction, experiments: Sequence[int], *, shared: bool) -> None:
         """Do nothing: a transaction that may write has locked the whole file.
 
         Args:
             transaction: The transaction.
-            experiment: Not used.
+            experiments: Not used.
             shared: Not used.
         """
+
+    def each(
+        self,
+        transaction: Transaction,
+        statement: str,
+        names: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        given: Mapping[str, Any],
+    ) -> list[Any]:
+        """Run the statement once for each row. Without SQLAlchemy that takes a few microseconds.
+
+        Args:
+            transaction: The transaction.
+            statement: SQL with a table {rows}, and with :names.
+            names: The names of the columns of {rows}.
+            rows: Their values.
+            given: The parameters that all rows share.
+        """
+        sql = _with_rows(statement, tuple(names))
+        connection = transaction.connection.connection.driver_connection
+        assert connection is not None
+        found = []
+        try:
+            for row in rows:
+                found += connection.execute(sql, {**given, **dict(zip(names, row, strict=True))}).fetchall()
+        except sqlite3.OperationalError as error:
+            raise OperationalError(statement, None, error) from None
+        return found
 
     def select_for_update(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
         """Select: a transaction that may write has locked the whole file.
@@ -88,6 +127,8 @@ class SQLite(Database):
         """
         return transaction.run(statement, given)
 
+    select_free = select_for_update
+
     def among(self, column: str) -> str:
         """Return a test of membership in a JSON array."""
         return f"{column} IN (SELECT value FROM json_each(:listed))"
@@ -96,23 +137,31 @@ class SQLite(Database):
         """Return a JSON array."""
         return json.dumps(list(values))
 
-    def deal(self, transaction: Transaction, epoch: Mapping[str, Any], slots: Sequence[Slot]) -> None:
-        """Run one prepared statement for many rows.
+    def deal(self, transaction: Transaction, writer: str, leases: Sequence[Dealt], slots: Sequence[Slot]) -> None:
+        """Run prepared statements for many rows.
 
         Args:
             transaction: The transaction.
-            epoch: The epoch's columns, as in `Database.deal`.
+            writer: The writer of the leases.
+            leases: What changes in them.
             slots: The slots that are dealt.
         """
-        transaction.run(UPDATE_DEALT, epoch)
-        same = tuple(epoch[name] for name in ("experiment", "epoch", "deadline"))
         transaction.run(
-            "INSERT INTO assignment (experiment, epoch, deadline, slot, unit, arm, told) VALUES (?, ?, ?, ?, ?, ?, 0)",
-            [same + slot for slot in slots],
+            "UPDATE lease SET next = ?, stop = ?, dealt = dealt + ?, dealt_at = ?, deadline = ? "
+            "WHERE experiment = ? AND epoch = ? AND writer = ?",
+            [(*one[4:], *one[:2], writer) for one in leases],
         )
+        transaction.run("INSERT INTO assignment VALUES (?, ?, ?, ?, ?, ?, 0)", list(slots))
+        units = sorted((one.experiment, one.epoch, one.unit, one.slot) for one in slots)
+        transaction.run("INSERT INTO unit_slot VALUES (?, ?, ?, ?)", units)
 
     def _collided(self, error: DBAPIError) -> bool:
         return isinstance(error, OperationalError) and "locked" in str(error)
+
+
+@lru_cache(maxsize=64)
+def _with_rows(statement: str, names: tuple[str, ...]) -> str:
+    return statement.format(rows=f"(SELECT {', '.join(f':{name} AS {name}' for name in names)}) AS rows")
 
 
 def _create_private(path: Path) -> None:

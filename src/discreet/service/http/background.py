@@ -1,0 +1,112 @@
+"""Threads beside the requests: one closes due epochs, and one deletes what is no longer needed."""
+
+import logging
+import threading
+import time
+from abc import ABC, abstractmethod
+
+from discreet.service.experiments import closing
+from discreet.service.experiments.journal import Journal
+from discreet.service.http.metrics import Metrics
+from discreet.service.storage import Database
+
+log = logging.getLogger("discreet.service")
+TICK = 1.0  # seconds between looks for due epochs: a coarse clock hides how long a release took
+
+
+class Background(ABC):
+    """A thread that looks again and again for something to do.
+
+    Args:
+        tick: Seconds between two looks.
+    """
+
+    def __init__(self, tick: float) -> None:
+        self._tick = tick
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"discreet-{type(self).__name__.lower()}", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after what it is doing."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._tick):
+            try:
+                self.look()
+            except Exception as error:  # go on: the database may be back at the next look
+                log.error("%s failed: %s", type(self).__name__, type(error).__name__)
+
+    @abstractmethod
+    def look(self) -> int:
+        """Do what there is to do, and return how much it was."""
+
+
+class Closer(Background):
+    """A thread that closes due epochs, and writes the journal.
+
+    Args:
+        database: The database.
+        metrics: Counters of this process.
+        journal: The journal of releases, if there is one.
+        tick: Seconds between looks for due epochs.
+    """
+
+    def __init__(self, database: Database, metrics: Metrics, journal: Journal | None, tick: float = TICK) -> None:
+        super().__init__(tick)
+        self._database, self._metrics, self._journal = database, metrics, journal
+
+    def look(self) -> int:
+        """Close due epochs, and return their number."""
+        closed = sum(self._close(experiment) for experiment in closing.due(self._database))
+        if self._journal is not None:  # also for epochs that another process has closed
+            self._journal.catch_up(self._database)
+        return closed
+
+    def _close(self, experiment: int) -> bool:
+        try:
+            closed = closing.close_if_due(self._database, experiment) is not None
+        except Exception as error:  # other experiments are closed all the same
+            self._metrics.closed(failed=True)
+            log.error("closing an epoch failed: %s", type(error).__name__)
+            return False
+        if closed:
+            self._metrics.closed()
+            if self._journal is not None:
+                self._journal.catch_up(self._database)
+        return closed
+
+
+class Eraser(Background):
+    """A thread that deletes the assignments of ended epochs, a small part at a time, and then their traces.
+
+    After each part it rests as long as the part took, so that assignments and rewards have at least half of the time.
+
+    Args:
+        database: The database.
+        tick: Seconds between looks for ended epochs.
+    """
+
+    def __init__(self, database: Database, tick: float = TICK) -> None:
+        super().__init__(tick)
+        self._database = database
+        self._erased = False  # of traces, also of the process before this one
+
+    def look(self) -> int:
+        """Delete all that is left of ended epochs, and return the number of parts."""
+        parts, began = 0, time.monotonic()
+        while closing.delete_assignments(self._database):
+            if not parts:
+                self._database.erase_traces()  # of sums, which were deleted at the close
+            parts, self._erased = parts + 1, False
+            if self._stopped.wait(time.monotonic() - began):
+                return parts
+            began = time.monotonic()
+        if not self._erased:
+            self._erased = self._database.erase_traces()
+        return parts

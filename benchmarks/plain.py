@@ -10,7 +10,7 @@ import sys
 import uvicorn
 from starlette.concurrency import run_in_threadpool
 
-from discreet.service.experiments.assignments import Ask, Writer, assign, tell
+from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import make_app
 from discreet.service.storage import open_database
@@ -21,9 +21,10 @@ class Plain(Writer):
         return await run_in_threadpool(self.database.write, lambda transaction: self._one(transaction, work))
 
     def _one(self, transaction, work):
-        if isinstance(work, Ask):
-            return assign(transaction, work)
-        return tell(transaction, self.shard, work)
+        (answer,) = self._answer_all(transaction, [work])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 if __name__ == "__main__":

@@ -359,8 +359,8 @@ class Database(ABC):
         """Return SQL that is true for rows whose column is in the parameter :listed, made by `as_list`."""
 
     @abstractmethod
-    def as_list(self, values: Sequence[Any]) -> Any:
-        """Return a list as one parameter."""
+    def as_list(self, values: Sequence[int]) -> str:
+        """Return whole numbers as one parameter."""
 
     @abstractmethod
     def deal(self, transaction: Transaction, writer: str, leases: Sequence[Dealt], slots: Sequence[Slot]) -> None:

@@ -27,9 +27,16 @@ def _rows(names: Sequence[str], prefix: str = "all", types: Mapping[str, str] = 
     return f"unnest({arrays}) AS rows ({', '.join(names)})"
 
 
-def _columns(prefix: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+def _columns(prefix: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, str]:
     """Return the parameters of `_rows`."""
-    return {f"{prefix}_{name}": list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    return {f"{prefix}_{name}": _array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+
+
+def _array(values: Sequence[Any]) -> str:
+    """Return numbers or bytes as an array's text, which takes a tenth of the time that psycopg takes for a list."""
+    in_bytes = bool(values) and isinstance(values[0], bytes)
+    texts = (f'"\\\\x{one.hex()}"' if in_bytes else repr(one) for one in values)
+    return "{" + ",".join(texts) + "}"
 
 
 # Units are inserted in one order by all writers, so that these cannot block each other.
@@ -157,11 +164,11 @@ class PostgreSQL(Database):
 
     def among(self, column: str) -> str:
         """Return a test of membership in an array."""
-        return f"{column} = ANY(:listed)"
+        return f"{column} = ANY(CAST(:listed AS bigint[]))"
 
-    def as_list(self, values: Sequence[Any]) -> Any:
+    def as_list(self, values: Sequence[int]) -> str:
         """Return an array."""
-        return list(values)
+        return _array(values)
 
     def deal(self, transaction: Transaction, writer: str, leases: Sequence[Dealt], slots: Sequence[Slot]) -> None:
         """Pass columns as arrays in one statement: each statement is a way to the server and back.

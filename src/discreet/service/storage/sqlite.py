@@ -133,7 +133,7 @@ class SQLite(Database):
         """Return a test of membership in a JSON array."""
         return f"{column} IN (SELECT value FROM json_each(:listed))"
 
-    def as_list(self, values: Sequence[Any]) -> Any:
+    def as_list(self, values: Sequence[int]) -> str:
         """Return a JSON array."""
         return json.dumps(list(values))
 

@@ -149,7 +149,7 @@ def _fill(world, name, expected, choice, epochs):
 
     def work(transaction):
         transaction.lock(started.id, shared=True)
-        (one,) = traffic.assign(transaction, last)
+        ((one,),) = traffic.assign(transaction, "-", [last])
         reward = float(by_arm[one.arm] < ones) * FULL
         told = traffic.Tell(started, tokens.open_token(started.token_secret, one.assignment), int(reward))
         return traffic.tell(transaction, "-", [told])

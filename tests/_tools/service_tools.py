@@ -62,7 +62,12 @@ class World:
 
     def ask_all(self, name, units):
         wanted = traffic.Ask(self.control.started(name), units)
-        return self.database.write(lambda transaction: _answered(traffic.assign(transaction, "-", [wanted])))
+
+        def work(transaction):
+            transaction.lock(wanted.experiment.id, shared=True)
+            return _answered(traffic.assign(transaction, "-", [wanted]))
+
+        return self.database.write(work)
 
     def tell(self, *rewards, shard="-"):
         """Rewards as pairs of an assignment (or its token) and a number; what became of them."""
@@ -72,7 +77,12 @@ class World:
             place = tokens.open_token(self.control.token_secret, token)
             started = self.control.started(place.experiment)
             told.append(traffic.Tell(started, place, started.description.grid.encode(reward, clip=True)))
-        return self.database.write(lambda transaction: traffic.tell(transaction, shard, told))
+
+        def work(transaction):
+            transaction.lock(*sorted({one.experiment.id for one in told}), shared=True)
+            return traffic.tell(transaction, shard, told)
+
+        return self.database.write(work)
 
     def fill(self, name, reward=lambda arm: 0.0, prefix="unit"):
         """Deal all slots that the open epoch has left, to new units, and report what `reward` says for each arm."""

@@ -132,7 +132,8 @@ def close(
     dropped = sorted(before - standing.viable(algorithm))
     assignments.delete_totals(transaction, epoch)
     transaction.change(epoch, state="closed", closed_at=now, dropped=dropped, dealt=epoch.quota)
-    transaction.change(row, spent=spent(transaction, row), **standing.snapshot(algorithm))
+    cost = described(row).cost_with(row.spent, epoch.epsilon, row.epsilon)
+    transaction.change(row, spent=cost, **standing.snapshot(algorithm))
     open_next(transaction, row, algorithm, now)
 
 

@@ -23,10 +23,12 @@ from discreet.service.experiments import closing
 from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
-from discreet.service.http.api import API
+from discreet.service.http.api import API, Slow
+from discreet.service.http.checking import CheckingThread
 from discreet.service.http.metrics import Metrics
 from discreet.service.messages import Problem
 from discreet.service.storage import UNAVAILABLE, Database
+from discreet.service.threads import Threads
 
 log = logging.getLogger("discreet.service")
 TICK = 1.0  # seconds between looks for due epochs: a coarse clock hides how long a release took
@@ -114,20 +116,26 @@ def make_app(
     metrics = Metrics()
     writer = writer or Writer(control.database)
     closer = ClosingThread(control.database, metrics, journal, tick or TICK)
+    pages, threads = control.beside(), Threads()  # of their own: nobody who assigns or reports waits for a page
+    checker = CheckingThread(pages.checker, tick or TICK)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         if tick is not None:
             closer.start()
+            checker.start()
         yield
         if tick is not None:
             closer.stop()
+            checker.stop()
         writer.stop()
+        threads.stop()
+        pages.database.close()
 
     routes = [
-        *API(control, writer, metrics, journal).routes(),
+        *API(control, writer, metrics, journal, Slow(pages, threads)).routes(),
         Route("/client.js", _client),
-        *dashboard.routes(control, secure=secure),
+        *dashboard.routes(pages, secure=secure, run=threads.run),
     ]
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
         ServiceProblem: lambda _, problem: problem_response(problem),

@@ -22,6 +22,8 @@ __all__ = ["UNAVAILABLE", "Database", "DuplicateError", "Slot", "Transaction", "
 
 UNAVAILABLE = (OperationalError, InterfaceError, NoConnectionLeft)
 """Errors of a database that is gone, full, or has no connection left. It may be back in a moment."""
+FEW = 5
+"""The number of connections of a database that is opened beside another one."""
 _RETRIES = 8
 UPDATE_DEALT = """UPDATE epoch SET dealt = :dealt, full_at = :full_at, due_at = :due_at
     WHERE experiment = :experiment AND number = :epoch"""
@@ -242,6 +244,10 @@ class Database(ABC):
     def erase_log(self) -> bool:
         """Erase deleted rows from the log beside the data; False if a reader prevented it for now."""
         return True
+
+    @abstractmethod
+    def beside(self) -> Database:
+        """Return the same database with a few connections of its own: whoever reads for long takes none of these."""
 
     @abstractmethod
     def set_room_aside(self, transaction: Transaction, size: int) -> None:

@@ -147,11 +147,13 @@ class Population:
     Args:
         name: Its name.
         budget: Its budget.
+        reserved: What is reserved of it: the sum of the ledger's lines, which changes with them.
         created_at: When it was made.
     """
 
     name: str
     budget: Fraction
+    reserved: Annotated[Fraction, "the sum of its ledger's lines"]
     created_at: float
 
 

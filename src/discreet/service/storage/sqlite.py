@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import QueuePool
 
 from discreet.core.errors import ArgumentError
-from discreet.service.storage.database import UPDATE_DEALT, Database, Slot, Transaction
+from discreet.service.storage.database import FEW, UPDATE_DEALT, Database, Slot, Transaction
 
 _LOCK_SECONDS = 30.0  # that a writer waits for another one
 
@@ -22,15 +22,17 @@ class SQLite(Database):
     Args:
         path: The file; it is created if it does not exist.
         clock: A clock for tests.
+        **pool: Options of SQLAlchemy's pool of connections.
     """
 
-    def __init__(self, path: str | os.PathLike[str], clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], clock: Callable[[], float] | None = None, **pool: Any) -> None:
         self.path = Path(path)
         _create_private(self.path)
         engine = create_engine(
             f"sqlite+pysqlite:///{self.path}",
             connect_args={"timeout": _LOCK_SECONDS, "check_same_thread": False},
             poolclass=QueuePool,
+            **pool,
             hide_parameters=True,  # an error that quotes them would quote rewards
         )
         event.listen(engine, "connect", _set_up_sqlite)
@@ -41,6 +43,10 @@ class SQLite(Database):
     def journal_path(self) -> Path | None:
         """A file beside the database."""
         return Path(f"{self.path}.releases")
+
+    def beside(self) -> Database:
+        """Return the same file with a few connections of its own."""
+        return SQLite(self.path, self._clock, pool_size=FEW, max_overflow=0)
 
     def new_shard(self) -> str:
         """Return the one shard: writers wait for each other anyway."""

@@ -1,6 +1,6 @@
 """SQL that joins tables, counts or chooses."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -99,9 +99,10 @@ def list_experiments(
         after: The place of the last one that was seen.
         offset: The number of them to pass over.
     """
-    query = _listed(select(EXPERIMENT), wanted).limit(limit).offset(offset)
+    conditions = wanted.conditions()
     if after is not None:
-        query = query.where(or_(_rank > after.rank, and_(_rank == after.rank, EXPERIMENT.c.id < after.id)))
+        conditions.append(or_(_rank > after.rank, and_(_rank == after.rank, EXPERIMENT.c.id < after.id)))
+    query = _listed(select(EXPERIMENT), conditions, limit, offset)
     return [Experiment(*row) for row in transaction.fetch(query)]
 
 
@@ -130,8 +131,10 @@ def list_facts(transaction: Transaction, wanted: Wanted, limit: int, offset: int
     own = (EXPERIMENT.c.uid, EXPERIMENT.c.name, EXPERIMENT.c.population, EXPERIMENT.c.state, EXPERIMENT.c.epochs)
     more = (EXPERIMENT.c.algorithm, _as_stored(EXPERIMENT.c.epsilon), _as_stored(EXPERIMENT.c.spent))
     times = (EXPERIMENT.c.started_at, EXPERIMENT.c.ended_at)
-    query = _with_facts(select(func.count().over(), *own, *more, *times, *_OPEN_FACTS))
-    return transaction.fetch(_listed(query, wanted).limit(limit).offset(offset))
+    conditions = wanted.conditions()
+    total = select(func.count(EXPERIMENT.c.id)).where(*conditions).correlate(None).scalar_subquery()
+    query = _with_facts(select(total, *own, *more, *times, *_OPEN_FACTS))
+    return transaction.fetch(_listed(query, conditions, limit, offset))
 
 
 def facts(transaction: Transaction, name: str) -> list[tuple[Any, ...]]:
@@ -153,8 +156,11 @@ def _with_facts(query: Any) -> Any:
     return query.select_from(EXPERIMENT).outerjoin(EPOCH, own)
 
 
-def _listed(query: Any, wanted: Wanted) -> Any:
-    return query.where(*wanted.conditions()).order_by(_rank, EXPERIMENT.c.id.desc())
+def _listed(query: Any, conditions: Sequence[ColumnElement[bool]], limit: int, offset: int = 0) -> Any:
+    """Return a query of experiments in the order of lists. They are chosen by an index, and then read."""
+    order = (_rank, EXPERIMENT.c.id.desc())
+    chosen = select(EXPERIMENT.c.id).where(*conditions).order_by(*order).limit(limit).offset(offset)
+    return query.where(EXPERIMENT.c.id.in_(chosen.correlate(None))).order_by(*order)
 
 
 def _as_stored(column: Any) -> Any:
@@ -182,7 +188,7 @@ def list_names(transaction: Transaction, limit: int) -> list[str]:
         transaction: The transaction.
         limit: The largest number of them.
     """
-    query = _listed(select(EXPERIMENT.c.name), Wanted()).where(EXPERIMENT.c.state != "archived").limit(limit)
+    query = _listed(select(EXPERIMENT.c.name), [EXPERIMENT.c.state != "archived"], limit)
     return [name for (name,) in transaction.fetch(query)]
 
 
@@ -194,8 +200,8 @@ def list_holders(transaction: Transaction, population: str, limit: int) -> list[
         population: The population's name.
         limit: The largest number of them.
     """
-    query = _listed(select(EXPERIMENT), Wanted())
-    query = query.where(EXPERIMENT.c.population == population, EXPERIMENT.c.state != "draft").limit(limit)
+    has_started = [EXPERIMENT.c.population == population, EXPERIMENT.c.state != "draft"]
+    query = _listed(select(EXPERIMENT), has_started, limit)
     return [Experiment(*row) for row in transaction.fetch(query)]
 
 

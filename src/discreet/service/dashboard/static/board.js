@@ -216,6 +216,7 @@
   function markScrolling() {
     for (const box of document.querySelectorAll(".scroll")) {
       const rest = box.scrollWidth - box.clientWidth;
+      box.classList.toggle("wide", rest > 2);
       box.classList.toggle("more-left", box.scrollLeft > 2);
       box.classList.toggle("more-right", rest - box.scrollLeft > 2);
     }

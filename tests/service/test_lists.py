@@ -60,7 +60,7 @@ def test_experiments_are_seen_page_by_page(world):
         world.start(name, **small())
         for step in then:
             getattr(world.control, step)(name)
-    seen, after = [], None
+    seen, after = [], ""
     while True:
         page = world.control.experiments(ExperimentsQuery(limit=3, after=after))
         assert len(page.experiments) <= 3
@@ -100,8 +100,21 @@ def test_lists_over_http(world):
         assert second["next"] is None
         guest = web.get("/v1/experiments", headers={"Authorization": f"Bearer {only}"}).json()
         assert [one["name"] for one in guest["experiments"]] == ["draft-1"]
-        for wrong in ("limit=0", "limit=201", "limit=x", "after=5.1", "after=x", "state=gone", "search=%00", "page=2"):
+        for wrong in (
+            "limit=0",
+            "limit=201",
+            "limit=x",
+            "after=5.1",
+            "after=x",
+            "state=gone",
+            "search=%00",
+            "page=2",
+            "state=null",
+            "state=draft&state=draft",
+        ):
             assert web.get(f"/v1/experiments?{wrong}").status_code == 422, wrong
+        assert web.get("/v1/experiments?search=&state=&after=").status_code == 200
+        assert web.get("/v1/experiments?after=4.999999999").json() == {"experiments": [], "next": None}
         first = web.get("/v1/keys?limit=4").json()
         second = web.get(f"/v1/keys?limit=4&after={first['next']}").json()
         assert len({one["id"] for page in (first, second) for one in page["keys"]}) == 7
@@ -110,6 +123,7 @@ def test_lists_over_http(world):
             assert web.get(f"/v1/keys?{wrong}").status_code == 422, wrong
         assert web.get("/v1/populations/crowd/ledger?after=-1").status_code == 422
         assert web.get("/v1/populations/nobody/ledger?verify=true").status_code == 404
+        assert web.get("/v1/populations/crowd/ledger?after=2000000000&limit=200").json()["entries"] == []
 
 
 def test_a_ledger_is_seen_page_by_page(world):

@@ -225,7 +225,7 @@ def test_a_hidden_page_asks_for_nothing_and_catches_up_when_it_is_shown(signed_i
     asked = []
     page.on("response", lambda response: asked.append(response.status) if response.url.endswith("/live") else None)
     page.goto(site.board.path(BUTTON))
-    in_time(lambda: 304 in asked)
+    in_time(lambda: page.wait_for_timeout(50) or 304 in asked)
     hide = """(hidden) => {
         Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'));

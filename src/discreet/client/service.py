@@ -124,7 +124,7 @@ class ServiceOperations(Generic[Transport, Handle]):
         return await self.logic.ask(Call("POST", path("experiments"), messages.ExperimentView, message, once=True))
 
     @operation
-    async def experiments(self, search: str = "", state: str | None = None) -> list[messages.ExperimentView]:
+    async def experiments(self, search: str = "", state: str = "") -> list[messages.ExperimentView]:
         """Return all experiments that the key may see, those that go on first. They are asked for page by page.
 
         Args:
@@ -134,7 +134,7 @@ class ServiceOperations(Generic[Transport, Handle]):
         Raises:
             ArgumentError: If there is no such state.
         """
-        query = {"search": search} | ({} if state is None else {"state": state})
+        query = {"search": search, "state": state}
         checked(messages.ExperimentsQuery, query)
         pages = await self._pages(Call("GET", path("experiments"), messages.Experiments, query=query))
         return [one for page in pages for one in page.experiments]

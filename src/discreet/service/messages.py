@@ -184,16 +184,16 @@ class ExperimentView(Struct):
 
 
 class ExperimentsQuery(Request):
-    """A choice of experiments, by a part of the name or of the population's name, and by state.
+    """A choice of experiments, by a part of the name or of the population's name, and by state. Empty is any.
 
     Attributes:
-        after: `next` of the page before.
+        after: `next` of the page before; empty for the first one.
     """
 
     search: Annotated[str, Meta(max_length=MOST_NAME, pattern=_NO_ZERO)] = ""
-    state: State | None = None
+    state: State | Literal[""] = ""
     limit: Limit = PAGE
-    after: Annotated[str, Meta(pattern=rf"^[0-4]\.[0-9]{{1,18}}{_END}")] | None = None
+    after: Annotated[str, Meta(pattern=rf"^([0-4]\.[0-9]{{1,9}})?{_END}")] = ""
 
 
 class Experiments(Struct):
@@ -350,7 +350,7 @@ class LedgerQuery(Request):
     """
 
     limit: Limit = PAGE
-    after: Annotated[int, Meta(ge=0, le=2**31 - 1)] = 0
+    after: Annotated[int, Meta(ge=0, le=2_000_000_000)] = 0
     verify: bool = False
 
 
@@ -409,11 +409,11 @@ class KeysQuery(Request):
     """A page of keys.
 
     Attributes:
-        after: `next` of the page before.
+        after: `next` of the page before; empty for the first one.
     """
 
     limit: Limit = PAGE
-    after: Annotated[str, Meta(pattern=f"^[0-9a-f]{{8}}{_END}")] | None = None
+    after: Annotated[str, Meta(pattern=f"^([0-9a-f]{{8}})?{_END}")] = ""
 
 
 class Keys(Struct):

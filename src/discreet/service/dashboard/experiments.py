@@ -46,9 +46,11 @@ def refresh_all(visit: Visit) -> Response:
 
 def _chosen(visit: Visit) -> ExperimentsQuery:
     """Return the choice of experiments in the query; what is not understood chooses nothing."""
-    state = visit.query.get("state", "")
-    known = next((each for each in ORDER if each == state), None)
-    return ExperimentsQuery(visit.query.get("search", "").strip()[:MOST_NAME], known)
+    chosen = ExperimentsQuery(visit.query.get("search", "").strip()[:MOST_NAME])
+    for state in ORDER:
+        if state == visit.query.get("state"):
+            chosen.state = state
+    return chosen
 
 
 def _list_tag(visit: Visit, chosen: ExperimentsQuery) -> str:

@@ -113,7 +113,7 @@ class Control:
             query: The choice, and the place of the page.
             only: The id of the one experiment that the caller may see; None for all.
         """
-        after = None if query.after is None else Place(*map(int, query.after.split(".")))
+        after = None if not query.after else Place(*map(int, query.after.split(".")))
         with self.database.reading() as transaction:
             rows = queries.list_experiments(transaction, _wanted(query, only), query.limit + 1, after=after)
             shown = views.experiment_views(transaction, rows[: query.limit])
@@ -410,8 +410,8 @@ class Control:
         """
 
         def work(transaction: Transaction) -> m.Keys:
-            after = None if query.after is None else transaction.find(Key, id=query.after)
-            if query.after is not None and after is None:
+            after = None if not query.after else transaction.find(Key, id=query.after)
+            if query.after and after is None:
                 raise invalid("after", f"after must be what `next` of a page says, got {query.after!r}")
             found = queries.list_keys(transaction, query.limit + 1, after=after)
             shown = [keys.view(key) for key in found[: query.limit]]
@@ -480,7 +480,7 @@ class Control:
 
 
 def _wanted(query: m.ExperimentsQuery, only: str | None) -> Wanted:
-    return Wanted(query.search.strip(), query.state, only)
+    return Wanted(query.search.strip(), query.state or None, only)
 
 
 def _held(transaction: Transaction, name: str, states: set[str], done: str) -> Experiment:

@@ -419,8 +419,12 @@ def read_query(request: Request, kind: type[T]) -> T:
     Raises:
         ServiceProblem: The query is not of this type; it names the field at fault.
     """
+    given = request.query_params
+    for name in given:
+        if len(given.getlist(name)) > 1:
+            raise invalid(name, f"{name} must be given once")
     try:
-        return msgspec.convert(dict(request.query_params), kind, strict=False)
+        return msgspec.convert(dict(given), kind, strict=False)
     except msgspec.ValidationError as error:
         raise _badly_formed(error) from None
 

@@ -189,6 +189,7 @@ class Database(ABC):
     def __init__(self, engine: Engine, clock: Callable[[], float] | None = None) -> None:
         self.engine = engine
         self._clock = clock
+        self._beside: list[Database] = []
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
@@ -222,8 +223,18 @@ class Database(ABC):
         with self.reading() as transaction:
             return work(transaction)
 
+    def beside(self) -> Database:
+        """Return the same database with a few connections of its own: whoever reads for long takes none of these.
+
+        They are closed with these.
+        """
+        self._beside.append(self._open_beside())
+        return self._beside[-1]
+
     def close(self) -> None:
         """Close all connections."""
+        for other in self._beside:
+            other.close()
         self.engine.dispose()
 
     # ------------------------------------------------------------------ dialect
@@ -246,8 +257,8 @@ class Database(ABC):
         return True
 
     @abstractmethod
-    def beside(self) -> Database:
-        """Return the same database with a few connections of its own: whoever reads for long takes none of these."""
+    def _open_beside(self) -> Database:
+        """Return the same database with `FEW` connections."""
 
     @abstractmethod
     def set_room_aside(self, transaction: Transaction, size: int) -> None:

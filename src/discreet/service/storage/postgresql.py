@@ -39,8 +39,7 @@ class PostgreSQL(Database):
         event.listen(engine, "checkout", partial(_test_if_idle, engine))
         super().__init__(engine, clock)
 
-    def beside(self) -> Database:
-        """Return the same server with a few connections of its own."""
+    def _open_beside(self) -> Database:
         return PostgreSQL(self.engine.url, self._clock, pool_size=FEW, max_overflow=0)
 
     def clock(self) -> tuple[str, dict[str, float]]:

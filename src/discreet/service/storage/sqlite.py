@@ -44,8 +44,7 @@ class SQLite(Database):
         """A file beside the database."""
         return Path(f"{self.path}.releases")
 
-    def beside(self) -> Database:
-        """Return the same file with a few connections of its own."""
+    def _open_beside(self) -> Database:
         return SQLite(self.path, self._clock, pool_size=FEW, max_overflow=0)
 
     def new_shard(self) -> str:

@@ -245,7 +245,7 @@ def main() -> None:
             shop = run(client, given.visitors, given.seconds, given.seed)
             view = shop.banners.view()
             shop.banners.stop()  # what was set aside and not spent goes back to the shoppers
-            conclude(view, client.ledger(), shop)
+            conclude(view, client.ledger(verify=True), shop)
         if not given.no_browser:
             page = f"{live.address}/experiments/{view.id}"
             console.print(f"\nThe dashboard is at {page}\nSign in with {live.key}\nCtrl-C ends it all.", soft_wrap=True)

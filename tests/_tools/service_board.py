@@ -50,7 +50,7 @@ def furnish(path):
     control.revoke_key(old.about.id)
     _experiments(world)
     world.clock.now = NOW - 9 * HOUR
-    ids = {one.name: one.id for one in control.experiments()}
+    ids = {one.name: one.id for one in control.experiments().experiments}
     keys = {
         "admin": world.key,
         "analyst": control.make_key(NewKey("Grace <grace@example.org>", ["analyse"], expires_in=80 * DAY)).key,

@@ -23,7 +23,7 @@ from discreet.service.messages import NewPopulation
 from discreet.service.storage import open_database, schema
 from tests._tools.killing import note
 from tests._tools.postgres import _free_port
-from tests._tools.service_tools import FULL, Clock, small
+from tests._tools.service_tools import FULL, VERIFY, Clock, small
 
 EACH = 100  # what an experiment of `small` costs, and so the noise: a hundredth of a reward
 
@@ -178,10 +178,10 @@ def check(world, names, expected, epochs):
         identity = world.control.started(name).id
         assert not [row for row in world.rows(schema.counter, experiment=identity) if row["epoch"] <= epochs]
     for population in populations:
-        ledger = world.control.ledger(population)
+        ledger = world.control.ledger(population, VERIFY)
         mine = [name for name in names if world.control.experiment(name).population == population]
         assert ledger.intact
-        assert Counter(one.kind for one in ledger.entries) == {
+        assert Counter(line["kind"] for line in world.rows(schema.ledger, population=population)) == {
             "budget": 1, "reserve": len(mine), "release": len(mine) * epochs,
         }  # fmt: skip
         assert Fraction(ledger.population.reserved) == EACH * len(mine)

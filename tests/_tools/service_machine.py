@@ -20,7 +20,7 @@ from sqlalchemy import event
 
 from discreet.service.experiments import budget
 from discreet.service.storage import schema
-from tests._tools.service_tools import FULL, Clock, World, crowd, new_file, small
+from tests._tools.service_tools import FULL, VERIFY, Clock, World, crowd, new_file, small
 
 NAME, WINDOW = "banners", 60.0
 KINDS = [{}, {"privacy_unit": "person"}, {"privacy_unit": "person", "contribution": "once"}]
@@ -246,7 +246,7 @@ class Traffic(RuleBasedStateMachine):
         released = self.world.control.releases(NAME)
         assert released[: len(self.seen)] == self.seen  # a release never changes
         self.seen = released
-        assert self.world.control.ledger("crowd").intact
+        assert self.world.control.ledger("crowd", VERIFY).intact
 
 
 def _cut_off(*_, **__):

@@ -15,12 +15,13 @@ from discreet.service.experiments import closing, descriptions, standing, tokens
 from discreet.service.experiments import control as control_module
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import make_app
-from discreet.service.messages import NewExperiment, NewPopulation
+from discreet.service.messages import LedgerQuery, NewExperiment, NewPopulation
 from discreet.service.storage import SQLite, open_database, schema
 from discreet.service.storage.migrations import migrate
 from tests._tools.service_web import Web
 
 FULL = 2**20  # grid units of a reward of 1 where the range is [0, 1]
+VERIFY = LedgerQuery(verify=True)  # the whole ledger, now
 BASE = "ready"  # a database that has all tables
 _numbers = itertools.count(1)
 _WITH_TABLES = set()  # copies of a migrated file, which need not be migrated again

@@ -10,6 +10,7 @@ import pytest
 
 from discreet import ArgumentError, AsyncClient, Client, ServiceError, UnreachableError
 from discreet.logs import Columns
+from discreet.service import messages
 from tests._tools.live_service import running
 
 RATES = {"blue": 0.1, "green": 0.9}
@@ -119,6 +120,26 @@ def test_a_page_key_assigns_and_reports_and_sees_nothing(live, client):
     assert client.set_budget("paged", 12).budget == "12"
     assert "paged" in {one.name for one in client.populations()}
     assert "paged" in {one.name for one in client.experiments()}
+
+
+def test_lists_are_asked_for_page_by_page(client, monkeypatch):
+    monkeypatch.setattr(messages, "MOST_LISTED", 2)
+    for number in range(5):
+        client.create(f"many-{number}", epsilon=1, arms=["a", "b"])
+        client.create_key(f"many-{number}", ["report"])
+        client.set_budget("everybody", 11 + number)
+    names = [f"many-{number}" for number in reversed(range(5))]
+    assert [one.name for one in client.experiments(search="many-")] == names
+    assert [one.name for one in client.experiments("many-", state="draft")] == names
+    assert client.experiments("many-", state="running") == []
+    with pytest.raises(ArgumentError, match="state"):
+        client.experiments(state="gone")
+    made_keys = client.keys()
+    assert {one.name for one in made_keys} > set(names)
+    ledger = client.ledger(verify=True)
+    assert [one.number for one in ledger.entries] == list(range(1, ledger.verified + 1))
+    assert (ledger.intact, ledger.next) == (True, None)
+    assert len(ledger.entries) >= 6
 
 
 def test_epochs_from_a_log(client):

@@ -9,7 +9,7 @@ from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import budget
 from discreet.service.messages import NewPopulation
 from discreet.service.storage import schema
-from tests._tools.service_tools import draft, small
+from tests._tools.service_tools import VERIFY, draft, small
 
 
 def refused(status, call, *given):
@@ -132,10 +132,10 @@ EDITS = (
 def test_an_edited_line_is_found(people, edit):
     people.start("x", "0.5", population="people")
     people.control.set_budget("people", "2")
-    assert people.control.ledger("people").intact
+    assert people.control.ledger("people", VERIFY).intact
     people.run(edit)
-    assert not people.control.ledger("people").intact
-    assert people.control.ledger("everybody").intact
+    assert not people.control.ledger("people", VERIFY).intact
+    assert people.control.ledger("everybody", VERIFY).intact
 
 
 def test_starts_at_the_same_time_cannot_spend_the_same_budget_twice(people):
@@ -158,4 +158,4 @@ def test_starts_at_the_same_time_cannot_spend_the_same_budget_twice(people):
         one.join()
     assert sorted(said) == ["over budget"] * 5 + ["running"] * 3
     assert reserved(people) == Fraction("0.9")
-    assert people.control.ledger("people").intact
+    assert people.control.ledger("people", VERIFY).intact

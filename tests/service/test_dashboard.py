@@ -2,6 +2,7 @@
 
 import hashlib
 import html
+import json
 import re
 import warnings
 from html.parser import HTMLParser
@@ -25,6 +26,7 @@ from discreet.service.http.app import Outermost
 from discreet.service.http.metrics import Metrics
 from discreet.service.messages import NewKey
 from tests._tools.service_board import DAY, DEALT, HOUR, NASTY, NOW, Board, furnish
+from tests._tools.service_copies import copies, statements
 from tests._tools.service_tools import World, new_file
 
 BUTTON = "/experiments/{button_colour}"
@@ -523,21 +525,116 @@ def test_the_picture_has_every_arm_and_the_line_to_reach(control):
     assert chart(control.experiment("reminder-time"), control.epochs("reminder-time")) is None
 
 
-def test_a_part_is_sent_again_only_when_it_says_something_else(board, admin):
-    seen = re.search(r'hx-get="([^"]+)"', admin.get(BUTTON).text)[1]
-    assert admin.get(seen).status_code == 204
+def polled(page):
+    """What the browser asks for again: an address and its headers."""
+    address, headers = (re.search(rf'{name}="([^"]+)"', page.text)[1] for name in ("hx-get", "hx-headers"))
+    return {"url": html.unescape(address), "headers": json.loads(html.unescape(headers))}
+
+
+@pytest.mark.parametrize("path", ["/", "/?search=button&state=running", BUTTON])
+def test_a_part_is_sent_again_only_when_it_says_something_else(board, admin, path):
+    seen = polled(admin.get(path))
+    same = admin.get(**seen)
+    assert (same.status_code, same.content) == (304, b"")
+    assert same.headers["etag"] == seen["headers"]["If-None-Match"]
     board.deal("button-colour", 1)
-    fresh = admin.get(seen)
+    fresh = admin.get(**seen)
     assert fresh.status_code == 200
+    assert fresh.headers["etag"] == polled(fresh)["headers"]["If-None-Match"]
     assert fresh.text.strip().startswith('<div id="live"')
     assert "<html" not in fresh.text
-    assert admin.get(re.search(r'hx-get="([^"]+)"', fresh.text)[1]).status_code == 204
+    assert admin.get(**polled(fresh)).status_code == 304
+
+
+def test_a_part_is_sent_again_when_its_forecasts_are_old(board, admin):
+    seen = polled(admin.get(BUTTON))
+    board.clock.wait(600)
+    assert admin.get(**seen).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/ledger", "/keys", "/refresh"])
+def test_pages_take_as_many_statements_for_many_experiments_as_for_some(board, admin, path):
+    counts = []
+    for _ in range(2):
+        admin.get(path)
+        with statements() as seen:
+            assert admin.get(path).status_code == 200
+        counts.append(len(seen))
+        copies(board.world, "button-colour", 60 * (len(counts) == 1))
+    assert counts[0] == counts[1] <= 16
+
+
+def test_an_unchanged_part_takes_one_statement_besides_the_session(board, admin):
+    copies(board.world, "button-colour", 60)
+    seen = polled(admin.get("/"))
+    with statements() as asked:
+        assert admin.get(**seen).status_code == 304
+    rest = [
+        one for one in asked if one.startswith("SELECT") and "FROM api_key" not in one and "FROM setting" not in one
+    ]
+    assert len([one for one in rest if "FROM" in one]) == 1
+
+
+def test_a_list_of_many_has_pages_that_need_no_script(board, admin):
+    copies(board.world, "button-colour", 60)
+    first = admin.get("/")
+    assert "1 to 50 of 66" in first.text
+    assert "button-colour-59<" in first.text
+    following = html.unescape(re.search(r'rel="next" href="([^"]+)"', first.text)[1])
+    second = admin.get(following)
+    assert "51 to 66 of 66" in second.text
+    assert "churn-rate" in second.text
+    assert polled(second)["url"] == "/refresh?page=2"
+    assert html.unescape(re.search(r'rel="prev" href="([^"]+)"', second.text)[1]) == "/"
+    rows = [set(re.findall(r'id="row-([^"]+)"', one.text)) for one in (first, second)]
+    assert (len(rows[0]), len(rows[1]), len(rows[0] & rows[1])) == (50, 16, 0)
+    assert "The list is shorter by now" in admin.get("/?page=99").text
+
+
+def test_experiments_are_searched_and_filtered(admin):
+    page = admin.get("/?search=PATIENTS&state=")
+    assert re.findall(r'<a href="/experiments/exp_[^"]+">([^<]+)</a>', page.text) == ["first-dose"]
+    assert 'value="PATIENTS"' in page.text
+    page = admin.get("/?state=running")
+    assert re.findall(r'<a href="/experiments/exp_[^"]+">([^<]+)</a>', page.text) == [
+        "reminder-time", "churn-rate", "button-colour",
+    ]  # fmt: skip
+    assert "No experiment here" in admin.get("/?search=%22%3E%3Cscript%3E").text
+    assert admin.get("/?state=nonsense&page=x").status_code == 200
+
+
+def test_a_damaged_experiment_is_shown_as_such_beside_the_others(board, admin):
+    board.world.run("UPDATE release SET steps = '1' WHERE epoch = 1")
+    page = admin.get("/")
+    assert page.status_code == 200
+    assert page.text.count('<span class="state damaged">') == 3
+    assert "Both arms are still in. Epoch 1 is open." in page.text
+    assert admin.get("/ledger").status_code == 200
+    assert admin.get(BUTTON).status_code == 500
+
+
+def test_keys_and_lines_have_pages(board, control, admin):
+    for number in range(60):
+        control.make_key(NewKey(f"key {number}", ["report"]))
+        control.set_budget("everybody", str(100 + number))
+    page = admin.get("/keys")
+    assert page.text.count("never expires") <= 50
+    assert "1 to 50 of 65" in page.text
+    assert "old laptop" in admin.get("/keys?page=2").text
+    lines = control.ledger_page("everybody", 1, 50, 1).lines
+    first, second = admin.get("/ledger").text, admin.get("/ledger?population=everybody&page=2").text
+    assert f"1 to 50 of {lines}" in first
+    assert 'rel="next" href="/ledger?population=everybody&amp;page=2"' in first
+    shown = [
+        int(number) for text in (first, second) for number in re.findall(r'<th scope="row" class="number">(\d+)<', text)
+    ]
+    assert shown == list(range(lines, 0, -1))
 
 
 ASKED = {
-    "session_secret", "now", "experiments", "experiment", "epochs", "create", "replace", "delete", "start", "pause",
-    "resume", "stop", "archive", "populations", "ledger", "create_population", "keys", "key", "make_key", "revoke_key",
-    "authenticate", "algorithms", "plan",
+    "session_secret", "now", "page_of_experiments", "list_facts", "facts", "names", "experiment", "epochs", "create",
+    "replace", "delete", "start", "pause", "resume", "stop", "archive", "populations", "ledger", "ledger_page",
+    "create_population", "page_of_keys", "key", "make_key", "revoke_key", "authenticate", "algorithms", "plan",
 }  # fmt: skip
 
 
@@ -585,7 +682,7 @@ def test_what_cannot_be_done_is_said_on_the_experiments_page(control, admin):
 
 def test_a_draft_is_deleted(control, admin):
     assert "The draft is deleted" in post(admin, f"{DRAFT}/delete").text
-    assert "reminder-text" not in {view.name for view in control.experiments()}
+    assert "reminder-text" not in {view.name for view in control.experiments().experiments}
 
 
 def test_empty_states_say_what_to_do(board, admin, file, tmp_path):
@@ -750,10 +847,14 @@ def test_a_plan(admin):
 def test_the_ledger(board, admin):
     text = admin.get("/ledger").text
     assert "<strong>ε 19</strong> left of 40" in text
-    assert "the chain holds" in text
+    assert "were not checked yet" in text
     assert "spent by a release" in text
+    lines = board.control.ledger_page("everybody", 1, 50, 1).lines
+    for path in ("/ledger?verify=true", "/ledger"):
+        assert f"the chain holds up to line {lines} of {lines}, as was checked" in admin.get(path).text
     board.world.run("UPDATE ledger SET at = at + 1 WHERE kind = 'release'")
-    assert "The chain is broken" in admin.get("/ledger").text
+    assert "This ledger is damaged" not in admin.get("/ledger").text
+    assert "This ledger is damaged" in admin.get("/ledger?population=everybody&verify=true").text
     assert admin.get("/ledger?population=nobody").status_code == 404
 
 
@@ -792,18 +893,18 @@ def test_a_new_key_is_shown_once(control, admin):
     ],
 )
 def test_keys_that_cannot_be_made(control, admin, data, words):
-    before = len(control.keys())
+    before = len(control.keys().keys)
     page = post(admin, "/keys", data)
     assert page.status_code == 422
     assert words in page.text
-    assert len(control.keys()) == before
+    assert len(control.keys().keys) == before
 
 
 def test_revoking_a_key(board, control, admin):
     program, own = (control.authenticate(board.keys[name]).id for name in ("program", "admin"))
     assert "is revoked" in post(admin, f"/keys/{program}/revoke").text
     assert control.authenticate(board.keys["program"]) is None
-    assert [key.revoked_at for key in list(control.keys()) if key.id == program] == [NOW]
+    assert [key.revoked_at for key in control.keys().keys if key.id == program] == [NOW]
     assert post(admin, "/keys/nothing/revoke").status_code == 404
     assert post(admin, f"/keys/{own}/revoke").url.path == "/login"
 

@@ -10,6 +10,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import assignments as traffic
+from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.background import Closer
 from discreet.service.http.metrics import Metrics
@@ -193,7 +194,7 @@ def test_a_database_that_is_away_is_said_so(world, monkeypatch, error, status, c
 
     with world.web() as web:
         assert web.get("/v1/experiments").status_code == 200
-        monkeypatch.setattr(world.control, "experiments", broken)
+        monkeypatch.setattr(Control, "experiments", broken)
         said = web.get("/v1/experiments")
         assert said.status_code == status
         assert said.headers["content-type"] == "application/problem+json"

@@ -220,6 +220,34 @@ def test_the_page_follows_the_experiment_and_leaves_the_reader_alone(signed_in, 
     assert page.locator("#connection").is_hidden()
 
 
+def test_a_hidden_page_asks_for_nothing_and_catches_up_when_it_is_shown(signed_in, site):
+    page = signed_in()
+    asked = []
+    page.on("response", lambda response: asked.append(response.status) if response.url.endswith("/live") else None)
+    page.goto(site.board.path(BUTTON))
+    in_time(lambda: page.wait_for_timeout(50) or 304 in asked)
+    hide = """(hidden) => {
+        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+    }"""
+    page.evaluate(hide, True)
+    asked.clear()
+    site.board.deal("button-colour", 5)
+    page.wait_for_timeout(6000)
+    assert asked == []
+    page.evaluate(hide, False)
+    page.get_by_text(f"{DEALT + 5:,}").first.wait_for(timeout=3000)
+
+
+def test_a_table_that_is_too_wide_says_so(signed_in, site):
+    page = signed_in(390)
+    page.goto("/ledger")
+    box = page.locator(".scroll").first
+    assert "more-right" in box.get_attribute("class")
+    box.evaluate("(each) => { each.scrollLeft = 9999; }")
+    in_time(lambda: "more-left" in box.get_attribute("class"))
+
+
 def test_a_service_that_does_not_answer_is_said(browser, site):
     context = browser.new_context(base_url=site.address)
     page = context.new_page()
@@ -229,10 +257,10 @@ def test_a_service_that_does_not_answer_is_said(browser, site):
     page.wait_for_url("**/")
     page.goto(site.board.path(BUTTON))
     notice = page.get_by_text("The service does not answer")
-    page.route("**/live?*", lambda route: route.abort())
+    page.route("**/live", lambda route: route.abort())
     notice.wait_for(timeout=20_000)
     assert page.get_by_text("Noisy means").first.is_visible()
-    page.unroute("**/live?*")
+    page.unroute("**/live")
     notice.wait_for(state="hidden", timeout=20_000)
     context.close()
 

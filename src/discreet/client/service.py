@@ -3,6 +3,7 @@
 import functools
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from discreet.client.api import Call, Connection, checked, decimal, path
@@ -11,6 +12,7 @@ from discreet.client.running import Runtime, operation
 from discreet.service import messages
 
 Handle = TypeVar("Handle")
+Page = TypeVar("Page", messages.Experiments, messages.Ledger, messages.Keys)
 Transport = TypeVar("Transport")
 
 
@@ -122,9 +124,20 @@ class ServiceOperations(Generic[Transport, Handle]):
         return await self.logic.ask(Call("POST", path("experiments"), messages.ExperimentView, message, once=True))
 
     @operation
-    async def experiments(self) -> list[messages.ExperimentView]:
-        """Return all experiments that the key may see."""
-        return (await self.logic.ask(Call("GET", path("experiments"), messages.Experiments))).experiments
+    async def experiments(self, search: str = "", state: str = "") -> list[messages.ExperimentView]:
+        """Return all experiments that the key may see, those that go on first. They are asked for page by page.
+
+        Args:
+            search: A part of the name or of the population's name. By default all.
+            state: The state, such as "running". By default all.
+
+        Raises:
+            ArgumentError: If there is no such state.
+        """
+        query = {"search": search, "state": state}
+        checked(messages.ExperimentsQuery, query)
+        pages = await self._pages(Call("GET", path("experiments"), messages.Experiments, query=query))
+        return [one for page in pages for one in page.experiments]
 
     @operation
     async def algorithms(self) -> list[messages.AlgorithmView]:
@@ -167,14 +180,37 @@ class ServiceOperations(Generic[Transport, Handle]):
         return await self.logic.ask(Call("PUT", path("populations", population), messages.PopulationView, message))
 
     @operation
-    async def ledger(self, population: str = "everybody") -> messages.Ledger:
-        """Return all charges to a population's budget."""
-        return await self.logic.ask(Call("GET", path("populations", population, "ledger"), messages.Ledger))
+    async def ledger(self, population: str = "everybody", *, verify: bool = False) -> messages.Ledger:
+        """Return all charges to a population's budget. They are asked for page by page.
+
+        Args:
+            population: The population's name.
+            verify: True to have the whole ledger checked now. By default `intact` is what the last check found.
+        """
+        query = {"verify": "true"} if verify else {}
+        where = path("populations", population, "ledger")
+        first, *pages = await self._pages(Call("GET", where, messages.Ledger, query=query))
+        first.entries += [line for page in pages for line in page.entries]
+        first.next = None
+        return first
 
     @operation
     async def keys(self) -> list[messages.KeyView]:
-        """Return all keys, without their secrets."""
-        return (await self.logic.ask(Call("GET", path("keys"), messages.Keys))).keys
+        """Return all keys, without their secrets, the newest first. They are asked for page by page."""
+        pages = await self._pages(Call("GET", path("keys"), messages.Keys))
+        return [key for page in pages for key in page.keys]
+
+    async def _pages(self, call: Call[Page]) -> list[Page]:
+        """Return all pages of a list."""
+        pages: list[Page] = []
+        query = {**call.query, "limit": str(messages.MOST_LISTED)}
+        while True:
+            page = await self.logic.ask(replace(call, query=query))
+            pages.append(page)
+            if page.next is None:
+                return pages
+            query = {**query, "after": str(page.next)}
+            query.pop("verify", None)  # once is enough
 
     @operation
     async def create_key(

@@ -13,11 +13,13 @@ MOST_ARMS = 100
 MOST_NAME = 200
 MOST_DESCRIPTION = 2000
 MOST_WINDOW = 10_000_000
+PAGE, MOST_LISTED = 50, 200
 SLUG = "[a-z0-9][a-z0-9-]{0,62}"
 DECIMAL = r"[0-9]{1,9}(\.[0-9]{1,18})?"
 
 _END = r"$(?!\n)"  # in Python's patterns a `$` alone lets a line's end pass
-Name = Annotated[str, Meta(min_length=1, max_length=MOST_NAME, pattern=r"^[^\x00]*$")]  # PostgreSQL takes no zero byte
+_NO_ZERO = r"^[^\x00]*$"  # PostgreSQL takes no zero byte
+Name = Annotated[str, Meta(min_length=1, max_length=MOST_NAME, pattern=_NO_ZERO)]
 Slug = Annotated[str, Meta(pattern=f"^{SLUG}{_END}", description="lower-case letters, digits and dashes")]
 UnitName = Annotated[
     str, Meta(min_length=1, max_length=MOST_NAME, description="who or what is assigned: a person, a visit")
@@ -30,6 +32,7 @@ Contribution = Literal["each-epoch", "once"]
 Source = Literal["assignments", "totals"]
 Status = Literal["accepted", "late", "unknown"]
 EpochState = Literal["open", "closed", "forfeited", "discarded"]
+Limit = Annotated[int, Meta(ge=1, le=MOST_LISTED, description="the largest number of things on a page")]
 LedgerKind = Literal["budget", "reserve", "release", "forfeit", "refund"]
 
 
@@ -150,6 +153,7 @@ class ExperimentView(Struct):
         spent: Of epsilon, by releases so far.
         settled: True if nothing is left to find out.
         estimate: Of a rule that has halted: the mean, with its promise in `answer`.
+        problem: In lists: why nothing is shown that follows from its releases; null as a rule.
     """
 
     id: str
@@ -176,12 +180,31 @@ class ExperimentView(Struct):
     created_at: float
     started_at: float | None
     ended_at: float | None
+    problem: str | None = None
+
+
+class ExperimentsQuery(Request):
+    """A choice of experiments, by a part of the name or of the population's name, and by state. Empty is any.
+
+    Attributes:
+        after: `next` of the page before; empty for the first one.
+    """
+
+    search: Annotated[str, Meta(max_length=MOST_NAME, pattern=_NO_ZERO)] = ""
+    state: State | Literal[""] = ""
+    limit: Limit = PAGE
+    after: Annotated[str, Meta(pattern=rf"^([0-4]\.[0-9]{{1,9}})?{_END}")] = ""
 
 
 class Experiments(Struct):
-    """A page of experiments."""
+    """A page of experiments: those that go on first, the newest first.
+
+    Attributes:
+        next: The place where the next page begins; null on the last one.
+    """
 
     experiments: list[ExperimentView]
+    next: str | None
 
 
 class Epochs(Struct):
@@ -318,16 +341,39 @@ class Populations(Struct):
     populations: list[PopulationView]
 
 
-class Ledger(Struct):
-    """A ledger, oldest line first.
+class LedgerQuery(Request):
+    """A part of a ledger.
 
     Attributes:
-        intact: True if the chain of digests holds.
+        after: `next` of the page before.
+        verify: True to check the whole ledger now, which takes a while where it is long.
+    """
+
+    limit: Limit = PAGE
+    after: Annotated[int, Meta(ge=0, le=2_000_000_000)] = 0
+    verify: bool = False
+
+
+class Ledger(Struct):
+    """A page of a ledger, oldest line first.
+
+    Lines and sums are checked in the background, and all over again each hour.
+
+    Attributes:
+        next: The place where the next page begins; null on the last one.
+        intact: False if the last check found a line or a sum that was changed.
+        verified: The number of the last line that was checked.
+        verified_at: When that was; null before the first check.
+        problems: What was found.
     """
 
     population: PopulationView
     entries: list[LedgerEntry]
+    next: int | None
     intact: bool
+    verified: int
+    verified_at: float | None
+    problems: list[str]
 
 
 class NewKey(Request):
@@ -359,10 +405,26 @@ class MadeKey(Struct):
     warning: str | None
 
 
+class KeysQuery(Request):
+    """A page of keys.
+
+    Attributes:
+        after: `next` of the page before; empty for the first one.
+    """
+
+    limit: Limit = PAGE
+    after: Annotated[str, Meta(pattern=f"^([0-9a-f]{{8}})?{_END}")] = ""
+
+
 class Keys(Struct):
-    """All keys."""
+    """A page of keys, the newest first.
+
+    Attributes:
+        next: The place where the next page begins; null on the last one.
+    """
 
     keys: list[KeyView]
+    next: str | None
 
 
 class PlannerRequest(Request):

@@ -30,6 +30,10 @@ beforeEach(async () => {
       };
       return say(200, { statuses: body.rewards.map(take) });
     }
+    if (request.url.startsWith("/v1/experiments?")) {
+      const after = new URL(request.url, address).searchParams.get("after");
+      return say(200, after ? { experiments: [{ name: "c" }], next: null } : { experiments: [{ name: "a" }, { name: "b" }], next: "0.7" });
+    }
     const assignments = body.units.map((unit) => {
       if (!deals.has(unit)) deals.set(unit, deals.size);
       const number = deals.get(unit);
@@ -61,6 +65,17 @@ const until = async (condition) => {
   for (let i = 0; i < 300 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.ok(condition());
 };
+
+test("experiments are asked for page by page", async () => {
+  const client = new Client(address, "k", patiently);
+  const names = [];
+  for await (const one of client.experiments({ search: "a b", state: "running" })) names.push(one.name);
+  assert.deepEqual(names, ["a", "b", "c"]);
+  assert.deepEqual(seen.map((one) => one.path), [
+    "/v1/experiments?search=a+b&state=running",
+    "/v1/experiments?search=a+b&state=running&after=0.7",
+  ]);
+});
 
 test("assign one and many", async () => {
   const banners = new Client(address, "k", patiently).experiment("blue/green");

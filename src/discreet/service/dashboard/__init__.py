@@ -10,12 +10,13 @@ Pages show what was released, what was planned, who was assigned, and what follo
 without scripts; htmx refreshes parts of them and uPlot draws, both from files of our own.
 """
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import Scope
 
 from discreet.service.dashboard import experiments, keys, ledger, login, planner
-from discreet.service.dashboard.authentication import Audience, Page, guarded
+from discreet.service.dashboard.authentication import Audience, Page, Run, guarded
 from discreet.service.dashboard.pages import STATIC, Static
 from discreet.service.experiments.control import Control
 
@@ -43,18 +44,19 @@ PAGES: list[tuple[str, str, Page, Audience]] = [
 ]
 
 
-def routes(control: Control, secure: bool) -> list[BaseRoute]:
+def routes(control: Control, secure: bool, run: Run = run_in_threadpool) -> list[BaseRoute]:
     """Return the dashboard's routes, to be mounted at `/`.
 
     Args:
         control: The control plane.
         secure: True to have cookies sent over TLS only.
+        run: Runs a page in a thread.
     """
     pages: list[BaseRoute] = [
-        Route(path, guarded(control, secure, show, audience), methods=[method])
+        Route(path, guarded(control, secure, show, audience, run), methods=[method])
         for method, path, show, audience in PAGES
     ]
-    not_found = NotFound("/{path:path}", guarded(control, secure, login.show_not_found, "anybody"))
+    not_found = NotFound("/{path:path}", guarded(control, secure, login.show_not_found, "anybody", run))
     return [*pages, Mount("/static", Static(directory=STATIC)), not_found]
 
 

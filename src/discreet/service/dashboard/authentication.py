@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -18,12 +17,15 @@ MOST_BYTES = 100_000
 MOST_FIELDS = 1000
 
 Page = Callable[[Visit], Response]
+Run = Callable[..., Awaitable[Response]]
 Audience = Literal["anybody", "readers", "overseers", "admins", "trustees"]
 """Those who may open a page. Readers look and admins change; overseers and trustees do the same to what concerns all
 experiments, so their key must not be for one alone."""
 
 
-def guarded(control: Control, secure: bool, show: Page, audience: Audience) -> Callable[[Request], Awaitable[Response]]:
+def guarded(
+    control: Control, secure: bool, show: Page, audience: Audience, run: Run
+) -> Callable[[Request], Awaitable[Response]]:
     """Return a page as an endpoint that runs it in a worker thread, for those who may see it.
 
     Args:
@@ -31,6 +33,7 @@ def guarded(control: Control, secure: bool, show: Page, audience: Audience) -> C
         secure: True if cookies are sent over TLS only.
         show: The page.
         audience: Those who may open it; others get a page that says why not.
+        run: Runs a page in a thread.
     """
 
     def _serve(request: Request, form: Form, problem: ServiceProblem | None) -> Response:
@@ -46,9 +49,13 @@ def guarded(control: Control, secure: bool, show: Page, audience: Audience) -> C
         try:
             if b"%00" in request.scope["query_string"]:
                 raise ServiceProblem(404, "There is no such page", "Nothing has a zero byte in its name.")
-            return await run_in_threadpool(_serve, request, await _form(request), None)
+            return await run(_serve, request, await _form(request), None)
         except ServiceProblem as problem:
-            return await run_in_threadpool(_serve, request, Form(), problem)
+            if problem.status == 503:  # no thread is free, not even to say who asks
+                response = refusal(Visit(control, request, 0.0, secure, Form()), problem)
+                response.headers["Retry-After"] = "1"
+                return response
+            return await run(_serve, request, Form(), problem)
 
     return endpoint
 

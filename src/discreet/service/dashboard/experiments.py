@@ -6,17 +6,19 @@ from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
+from discreet._version import __version__
 from discreet.service.dashboard import experiment_form as form
 from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.pages import NOT_CACHED, Visit, answer, fingerprint, page, text
+from discreet.service.dashboard.paging import Pager, page_number
 from discreet.service.dashboard.summaries import MOST, chart, eliminations, headline, hue, per_second, progress, recent
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
-from discreet.service.messages import ExperimentView
+from discreet.service.messages import MOST_NAME, ExperimentsQuery, ExperimentView
+from discreet.service.storage.queries import ORDER
 
-ORDER = ("running", "paused", "draft", "stopped", "archived")
-UNSEEN = "not-seen-yet"
+LASTS = 600.0  # seconds for which a forecast is shown
 ACTIONS: dict[str, tuple[Callable[[Control, str], object], str]] = {
     "start": (lambda control, identity: control.start(identity), "started"),
     "pause": (lambda control, identity: control.pause(identity), "paused"),
@@ -29,21 +31,44 @@ ACTIONS: dict[str, tuple[Callable[[Control, str], object], str]] = {
 
 
 def show_all(visit: Visit) -> Response:
-    """Show every experiment that the key is for, running ones first."""
-    return page(visit, "experiments.html", live=_live_list(visit))
+    """Show a page of the experiments that the key is for, running ones first."""
+    chosen = _chosen(visit)
+    live = _live_list(visit, chosen, _list_tag(visit, chosen))
+    is_chosen = bool(chosen.search or chosen.state)
+    return page(visit, "experiments.html", live=live, chosen=chosen, is_chosen=is_chosen, states=ORDER)
 
 
 def refresh_all(visit: Visit) -> Response:
     """Show the list again, if it has changed."""
-    return _refreshed(visit, _live_list(visit))
+    chosen = _chosen(visit)
+    return _refreshed(visit, _list_tag(visit, chosen), lambda tag: _live_list(visit, chosen, tag))
 
 
-def _live_list(visit: Visit) -> str:
-    mine = visit.key.experiment if visit.key is not None else None
-    views = [view for view in visit.control.experiments() if mine in (None, view.id)]
-    views.sort(key=lambda view: (ORDER.index(view.state), -view.created_at))
+def _chosen(visit: Visit) -> ExperimentsQuery:
+    """Return the choice of experiments in the query; what is not understood chooses nothing."""
+    chosen = ExperimentsQuery(visit.query.get("search", "").strip()[:MOST_NAME])
+    for state in ORDER:
+        if state == visit.query.get("state"):
+            chosen.state = state
+    return chosen
+
+
+def _list_tag(visit: Visit, chosen: ExperimentsQuery) -> str:
+    return _tag(visit, visit.control.list_facts(chosen, page_number(visit.query), _only(visit)))
+
+
+def _live_list(visit: Visit, chosen: ExperimentsQuery, tag: str) -> str:
+    number = page_number(visit.query)
+    views, total = visit.control.page_of_experiments(chosen, number, _only(visit))
+    query = {name: text for name, text in (("search", chosen.search), ("state", chosen.state)) if text}
+    again = urlencode(query | ({"page": str(number)} if number > 1 else {}))
     rows = [(view, headline(view), progress(view, visit.now)) for view in views]
-    return _part(visit, "experiments-live.html", rows=rows)
+    shown = {"rows": rows, "pager": Pager(number, total, "/", query), "is_chosen": bool(query)}
+    return text(visit, "experiments-live.html", **shown, tag=tag, again=f"/refresh?{again}" if again else "/refresh")
+
+
+def _only(visit: Visit) -> str | None:
+    return visit.key.experiment if visit.key is not None else None
 
 
 # ---------------------------------------------------------------------- one experiment
@@ -51,12 +76,14 @@ def _live_list(visit: Visit) -> str:
 
 def show(visit: Visit) -> Response:
     """Show one experiment: what is promised, what was released, and what follows from it."""
-    return _whole_page(visit, visit.control.experiment(visit.experiment_id))
+    return _whole_page(visit, visit.experiment_id)
 
 
 def refresh(visit: Visit) -> Response:
     """Show the part of the page that changes, if it has changed."""
-    return _refreshed(visit, _live(visit, visit.control.experiment(visit.experiment_id)))
+    identity = visit.experiment_id
+    tag = _tag(visit, visit.control.facts(identity))
+    return _refreshed(visit, tag, lambda tag: _live(visit, visit.control.experiment(identity), tag))
 
 
 def act(visit: Visit) -> Response:
@@ -70,7 +97,7 @@ def act(visit: Visit) -> Response:
     except ServiceProblem as problem:
         if problem.status == 404:
             raise
-        return _whole_page(visit, visit.control.experiment(identity), problem)
+        return _whole_page(visit, identity, problem)
     return moved(f"{_address(identity)}?done={done}")
 
 
@@ -80,14 +107,16 @@ def delete(visit: Visit) -> Response:
     return moved("/?done=deleted")
 
 
-def _whole_page(visit: Visit, view: ExperimentView, problem: ServiceProblem | None = None) -> Response:
+def _whole_page(visit: Visit, identity: str, problem: ServiceProblem | None = None) -> Response:
     status = 200 if problem is None else problem.status
-    return page(visit, "experiment.html", status, view=view, live=_live(visit, view), problem=problem)
+    tag = _tag(visit, visit.control.facts(identity))  # before the page is read: what changes meanwhile is shown later
+    view = visit.control.experiment(identity)
+    return page(visit, "experiment.html", status, view=view, live=_live(visit, view, tag), problem=problem)
 
 
-def _live(visit: Visit, view: ExperimentView) -> str:
+def _live(visit: Visit, view: ExperimentView, tag: str) -> str:
     epochs = visit.control.epochs(view.id)
-    return _part(
+    return text(
         visit,
         "experiment-live.html",
         view=view,
@@ -99,6 +128,7 @@ def _live(visit: Visit, view: ExperimentView) -> str:
         gone=eliminations(epochs),
         hue=hue,
         planner=_planner_address(view, visit.now),
+        tag=tag,
     )
 
 
@@ -184,16 +214,20 @@ def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None) -> R
 # ---------------------------------------------------------------------- parts that are refreshed
 
 
-def _part(visit: Visit, template: str, **values: Any) -> str:
-    """Return a part of a page with its own fingerprint, to ask later if it has changed."""
-    body = text(visit, template, **values, seen=UNSEEN)
-    return body.replace(UNSEEN, fingerprint(body), 1)
+def _tag(visit: Visit, facts: str) -> str:
+    """Return the ETag of a part of a page that shows these facts to this visitor.
+
+    Times are told by the browser. Forecasts change while nothing happens, so a part is sent again once in a while.
+    """
+    return f'"{fingerprint(f"{facts} {visit.token} {__version__} {visit.now // LASTS}")}"'
 
 
-def _refreshed(visit: Visit, html: str) -> Response:
-    if f'seen={visit.query.get("seen", "-")}"' in html:
-        return Response(status_code=204, headers=NOT_CACHED)
-    return answer(html)
+def _refreshed(visit: Visit, tag: str, build: Callable[[str], str]) -> Response:
+    """Return a part of a page; only its tag if the browser has it, without building it."""
+    same = visit.request.headers.get("if-none-match") == tag
+    response = Response(status_code=304, headers=NOT_CACHED) if same else answer(build(tag))
+    response.headers["ETag"] = tag
+    return response
 
 
 def _address(identity: str) -> str:

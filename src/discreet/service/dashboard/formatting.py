@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from discreet._wording import duration
 
@@ -116,6 +117,7 @@ def since(at: float, now: float) -> str:
     return f"{length} ago" if at < now else f"in {length}"
 
 
+@lru_cache(maxsize=4096)
 def exact(at: float) -> str:
     """Return a moment to the second.
 
@@ -126,6 +128,7 @@ def exact(at: float) -> str:
     return f"{moment.day} {moment:%B %Y, %H:%M:%S} UTC"
 
 
+@lru_cache(maxsize=4096)
 def machine(at: float) -> str:
     """Return a moment for the `datetime` attribute.
 

@@ -7,8 +7,9 @@ from starlette.responses import Response
 from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.pages import Visit, page
+from discreet.service.dashboard.paging import Pager, page_number
 from discreet.service.experiments.keys import is_valid
-from discreet.service.messages import MOST_NAME, MadeKey, NewKey, Scope
+from discreet.service.messages import MOST_NAME, PAGE, MadeKey, NewKey, Scope
 
 SCOPES = {
     "assign": "ask who gets which arm",
@@ -16,6 +17,7 @@ SCOPES = {
     "analyse": "look at what was released",
     "admin": "change experiments, budgets and keys",
 }
+SUGGESTED = 100  # names of experiments; others can be typed
 FIRST = {"name": "", "experiment": "", "days": "90"}
 LASTING = {"30": "30 days", "90": "90 days", "365": "a year", "": "without an end"}
 
@@ -50,21 +52,19 @@ def revoke(visit: Visit) -> Response:
 
 
 def _page(visit: Visit, fields: Fields, ticked: list[str], made: MadeKey | None = None) -> Response:
-    keys = sorted(visit.control.keys(), key=lambda key: (not is_valid(key, visit.now), -key.created_at))
-    experiments = visit.control.experiments()
+    number = page_number(visit.query)
+    keys, total, names = visit.control.page_of_keys(number, PAGE)
     return page(
         visit,
         "keys.html",
         fields.status,
         keys=[(key, is_valid(key, visit.now)) for key in keys],
+        pager=Pager(number, total, "/keys", {}),
         made=made,
         fields=fields,
         ticked=ticked,
         scopes=SCOPES,
         lasting=LASTING,
-        experiments=[
-            ("", "All experiments"),
-            *((view.id, view.name) for view in experiments if view.state != "archived"),
-        ],
-        names={view.id: view.name for view in experiments},
+        experiments=visit.control.names(SUGGESTED),
+        names=names,
     )

@@ -1,16 +1,17 @@
-"""The page of budgets, with every line of a population's ledger."""
+"""The page of budgets, with the lines of a population's ledger."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 
 from starlette.responses import Response
 
 from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.pages import Visit, page
-from discreet.service.experiments.budget import SIGNS
-from discreet.service.messages import LedgerEntry, NewPopulation, PopulationView
+from discreet.service.dashboard.paging import Pager, page_number
+from discreet.service.experiments.control import LedgerPage
+from discreet.service.experiments.epsilon import as_text
+from discreet.service.messages import PAGE, LedgerQuery, NewPopulation, PopulationView
 
 KINDS = {
     "budget": "budget set",
@@ -19,7 +20,7 @@ KINDS = {
     "forfeit": "forfeited without a release",
     "refund": "given back",
 }
-FIRST, MOST = 20, 500  # lines that are shown at once, and lines that are shown at all
+HOLDERS = 12  # experiments that have a part of the bar to themselves
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,16 @@ class Holding:
     """One experiment's part of a budget, and of the bar that shows it.
 
     Args:
-        experiment: The experiment's id.
+        experiment: The experiment's id; None for all others together.
+        name: Its name.
         epsilon: Its part of the budget.
         start: Where its part of the bar begins, in percent.
         width: The width of its part, in percent.
     """
 
-    experiment: str
-    epsilon: Decimal
+    experiment: str | None
+    name: str
+    epsilon: str
     start: float
     width: float
 
@@ -52,42 +55,42 @@ def create(visit: Visit) -> Response:
     return _page(visit, fields) if made is None else moved(f"/ledger?population={made.name}&done=population")
 
 
-def holdings(population: PopulationView, entries: Sequence[LedgerEntry]) -> list[Holding]:
-    """Return the part of a budget that each experiment has, the oldest first.
+def holdings(population: PopulationView, shown: LedgerPage) -> list[Holding]:
+    """Return the part of a budget that each experiment has, and all others together.
 
     Args:
         population: The population.
-        entries: Its ledger.
+        shown: The page of its ledger.
     """
-    held: dict[str, Decimal] = {}
-    for entry in entries:
-        if entry.experiment is not None:
-            change = SIGNS[entry.kind] * Decimal(entry.epsilon)
-            held[entry.experiment] = held.get(entry.experiment, Decimal(0)) + change
-    budget = Decimal(population.budget) or Decimal(1)
+    whole = Fraction(population.budget) or Fraction(1)
+    others = shown.reserved - sum((part for _, _, part in shown.holders), Fraction(0))
     parts: list[Holding] = []
-    start = Decimal(0)
-    for experiment, epsilon in held.items():
-        if epsilon > 0:
-            parts.append(Holding(experiment, epsilon, float(100 * start / budget), float(100 * epsilon / budget)))
-            start += epsilon
+    start = Fraction(0)
+    for experiment, name, part in [*shown.holders, (None, "others", others)]:
+        if part > 0:
+            width = 100 * part / whole
+            parts.append(Holding(experiment, name, as_text(part), float(100 * start / whole), float(width)))
+            start += part
     return parts
 
 
 def _page(visit: Visit, fields: Fields) -> Response:
     populations = visit.control.populations()
     wanted = visit.query.get("population") or (populations[0].name if populations else None)
-    chosen = visit.control.ledger(wanted) if wanted is not None else None
+    number = page_number(visit.query)
+    if wanted is not None and visit.query.get("verify") == "true":
+        visit.control.ledger(wanted, LedgerQuery(limit=1, verify=True))
+    shown = None if wanted is None else visit.control.ledger_page(wanted, number, PAGE, HOLDERS)
+    chosen = next((each for each in populations if each.name == wanted), None)
     return page(
         visit,
         "ledger.html",
         fields.status,
         populations=populations,
-        ledger=chosen,
-        holdings=holdings(chosen.population, chosen.entries) if chosen is not None else [],
-        names={view.id: view.name for view in visit.control.experiments()},
+        population=chosen,
+        ledger=shown,
+        holdings=holdings(chosen, shown) if chosen is not None and shown is not None else [],
         kinds=KINDS,
-        newest=list(reversed(chosen.entries))[:MOST] if chosen is not None else [],
-        first=FIRST,
+        pager=Pager(number, shown.lines if shown else 0, "/ledger", {"population": wanted or ""}),
         fields=fields,
     )

@@ -193,9 +193,9 @@ def text(visit: Visit, template: str, **values: Any) -> str:
     return _environment().get_template(template).render(visit=visit, now=visit.now, done=done, **values)
 
 
-def fingerprint(html: str) -> str:
-    """Return a short digest of a part of a page, so that it is only sent again when it has changed."""
-    return hashlib.sha256(html.encode()).hexdigest()[:16]
+def fingerprint(facts: str) -> str:
+    """Return a short digest of what a part of a page shows, so that it is only sent again when that has changed."""
+    return hashlib.sha256(facts.encode()).hexdigest()[:16]
 
 
 @cache

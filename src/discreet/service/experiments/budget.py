@@ -4,13 +4,15 @@ An experiment reserves its epsilon when it starts. Its releases are written down
 has not used when it ends is refunded. Pure epsilons add up, also when they are chosen by what was released before, so a
 person who is in all experiments of a population loses at most its budget, if these protect persons; a reward does if
 they protect events.
+
+The sum of a ledger is kept in its population's row, which changes in the same transaction as the line is written.
+`checking` compares it with the lines.
 """
 
 import hashlib
 import json
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import NamedTuple
 
 from discreet.service.errors import not_found, over_budget
 from discreet.service.experiments.epsilon import as_text
@@ -23,25 +25,8 @@ SIGNS: dict[LedgerKind, int] = {"reserve": 1, "forfeit": 1, "refund": -1, "relea
 """The sign of each kind of line in the sum that is reserved. A release is inside its experiment's reservation."""
 
 
-class State(NamedTuple):
-    """The state of a population's budget.
-
-    Attributes:
-        population: The population.
-        reserved: What is reserved of its budget.
-    """
-
-    population: Population
-    reserved: Fraction
-
-    def view(self) -> PopulationView:
-        """Return the state as clients see it."""
-        name, budget, reserved = self.population.name, self.population.budget, self.reserved
-        return PopulationView(name, as_text(budget), as_text(reserved), as_text(max(Fraction(0), budget - reserved)))
-
-
-def state(transaction: Transaction, name: str, *, hold: bool = False) -> State:
-    """Return the state of a population's budget.
+def state(transaction: Transaction, name: str, *, hold: bool = False) -> Population:
+    """Return a population with its budget and what is reserved of it.
 
     Args:
         transaction: The transaction.
@@ -54,8 +39,14 @@ def state(transaction: Transaction, name: str, *, hold: bool = False) -> State:
     population = transaction.find(Population, name=name, hold=hold)
     if population is None:
         raise not_found(f"population {name!r}")
-    lines = transaction.values(Line, ("kind", "epsilon"), population=name)
-    return State(population, sum((SIGNS[kind] * epsilon for kind, epsilon in lines), Fraction(0)))
+    return population
+
+
+def view(population: Population) -> PopulationView:
+    """Return a population as clients see it."""
+    budget, reserved = population.budget, population.reserved
+    left = as_text(max(Fraction(0), budget - reserved))
+    return PopulationView(population.name, as_text(budget), as_text(reserved), left)
 
 
 def create(transaction: Transaction, name: str, budget: Fraction, now: float) -> None:
@@ -70,7 +61,7 @@ def create(transaction: Transaction, name: str, budget: Fraction, now: float) ->
     Raises:
         DuplicateError: There is a population of this name.
     """
-    transaction.add(Population(name, budget, now))
+    transaction.add(Population(name, budget, Fraction(0), now))
     write(transaction, name, "budget", budget, now)
 
 
@@ -89,7 +80,7 @@ def set_budget(transaction: Transaction, name: str, budget: Fraction, now: float
     present = state(transaction, name, hold=True)
     if budget < present.reserved:
         raise over_budget(f"population {name!r} has {as_text(present.reserved)} set aside; its budget cannot be less")
-    transaction.change(present.population, budget=budget)
+    transaction.change(present, budget=budget)
     write(transaction, name, "budget", budget, now)
 
 
@@ -107,7 +98,7 @@ def reserve(transaction: Transaction, name: str, *, experiment: str, wanted: Fra
         ServiceProblem: The budget has not so much left.
     """
     present = state(transaction, name, hold=True)
-    budget = present.population.budget
+    budget = present.budget
     if present.reserved + wanted > budget:
         left = as_text(budget - present.reserved)
         raise over_budget(f"population {name!r} has {left} of {as_text(budget)} left, not {as_text(wanted)}")
@@ -130,7 +121,7 @@ def forfeit(transaction: Transaction, name: str, *, experiment: str, epoch: int,
     """
     present = state(transaction, name, hold=True)
     write(transaction, name, "forfeit", extra, now, experiment=experiment, epoch=epoch)
-    return present.reserved + extra <= present.population.budget
+    return present.reserved + extra <= present.budget
 
 
 def write(
@@ -143,7 +134,7 @@ def write(
     experiment: str | None = None,
     epoch: int | None = None,
 ) -> None:
-    """Add a line to a ledger, whose population the caller holds.
+    """Add a line to a ledger, and change what is reserved with it.
 
     Args:
         transaction: The transaction.
@@ -154,30 +145,27 @@ def write(
         experiment: The public id of the experiment that it is about.
         epoch: The number of the epoch that it is about.
     """
+    present = state(transaction, population, hold=True)
     last = transaction.find(Line, "-number", population=population)
     number, before = (1, "") if last is None else (last.number + 1, last.digest)
     line = Line(population, number, experiment, epoch, kind, epsilon, now, "")
-    transaction.add(replace(line, digest=_digest(before, line)))
+    transaction.add(replace(line, digest=digest(before, line)))
+    if SIGNS[kind]:
+        transaction.change(present, reserved=present.reserved + SIGNS[kind] * epsilon)
 
 
-def entries(transaction: Transaction, population: str) -> tuple[list[LedgerEntry], bool]:
-    """Return all lines of a ledger, and True if the chain of their digests holds.
+def entry(line: Line) -> LedgerEntry:
+    """Return a line as clients see it."""
+    return LedgerEntry(**{**asdict(line), "epsilon": as_text(line.epsilon)})
+
+
+def digest(before: str, line: Line) -> str:
+    """Return the digest that chains a line to the one before.
 
     Args:
-        transaction: The transaction.
-        population: The population's name.
+        before: The digest of the line before; empty for the first line.
+        line: The line.
     """
-    found, before, intact = [], "", True
-    for number, line in enumerate(transaction.rows(Line, "number", population=population), 1):
-        intact = intact and line.number == number and line.digest == _digest(before, line)
-        before = line.digest
-        content = {**asdict(line), "epsilon": as_text(line.epsilon)}
-        found.append(LedgerEntry(**content))
-    return found, intact
-
-
-def _digest(before: str, line: Line) -> str:
-    """Return the digest that chains a line to the one before."""
     content = {**asdict(line), "epsilon": exact(line.epsilon)}
     del content["digest"]
     return hashlib.sha256(f"{before}{json.dumps(content, sort_keys=True)}".encode()).hexdigest()

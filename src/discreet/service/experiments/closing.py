@@ -155,7 +155,8 @@ def close(
     algorithm.learn(released)
     dropped = sorted(before - standing.viable(algorithm))
     end_epoch(transaction, epoch, "closed", now, dropped=dropped, dealt=epoch.quota)
-    transaction.change(row, spent=spent(transaction, row), **standing.snapshot(algorithm))
+    cost = described(row).cost_with(row.spent, epoch.epsilon, row.epsilon)
+    transaction.change(row, spent=cost, **standing.snapshot(algorithm))
     open_next(transaction, row, algorithm, now)
 
 

@@ -114,6 +114,18 @@ class Description:
             return sum(epochs, Fraction(0))
         return max(epochs, default=Fraction(0)) + promised - self.epsilon
 
+    def cost_with(self, spent: Fraction, epoch: Fraction, promised: Fraction) -> Fraction:
+        """Return what epochs have cost with one more of them, as `cost` adds it up from all.
+
+        Args:
+            spent: The cost of the epochs before.
+            epoch: The charge for the new one.
+            promised: The promise by now.
+        """
+        if self.request.contribution == "each-epoch":
+            return spent + epoch
+        return max(spent, epoch + promised - self.epsilon)
+
     def label(self) -> PrivacyLabel:
         """Return the promise in words."""
         request = self.request

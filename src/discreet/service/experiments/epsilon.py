@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.service.errors import invalid
 
@@ -31,6 +32,7 @@ def amount(field: str, text: str) -> Fraction:
     return value
 
 
+@lru_cache(maxsize=4096)  # lists show the same amounts again and again
 def as_text(value: Fraction) -> str:
     """Return the shortest decimal of an amount; where it has too many places, its first ones.
 

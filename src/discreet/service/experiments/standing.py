@@ -17,7 +17,7 @@ from discreet.core.plans import Arm
 from discreet.core.releases import Release
 from discreet.drivers.stream import StoppingResult
 from discreet.service.experiments.descriptions import described
-from discreet.service.storage import Epoch, Experiment, Released, Transaction
+from discreet.service.storage import Epoch, Experiment, Released, Transaction, assignments
 from discreet.stopping import StoppingRule
 
 
@@ -49,12 +49,17 @@ def replay(transaction: Transaction, row: Experiment) -> Algorithm:
     Raises:
         PrivacyError: A release was changed, added or deleted in the database.
     """
-    algorithm = described(row).make()
     closed = transaction.values(Epoch, ("number",), "number", experiment=row.id, state="closed")
-    released = dict.fromkeys(closed, ()) | verified(transaction, row)
+    return _rebuilt(row, closed, transaction.rows(Released, "epoch", "part", experiment=row.id))
+
+
+def _rebuilt(row: Experiment, closed: Sequence[int], stored: Sequence[Released]) -> Algorithm:
+    """Return an algorithm after learning what is stored of its closed epochs."""
+    algorithm = described(row).make()
+    released = dict.fromkeys(closed, ()) | verified(row, stored)
     try:
-        for epoch, stored in enumerate(released.values(), 1):
-            algorithm.learn([_as_release(one, epoch, algorithm) for one in stored])
+        for epoch, group in enumerate(released.values(), 1):
+            algorithm.learn([_as_release(one, epoch, algorithm) for one in group])
     except (StateError, FinishedError) as error:
         raise PrivacyError(f"the releases of {row.uid} were changed in the database: {error}") from None
     if algorithm.epoch != row.epochs:
@@ -62,21 +67,58 @@ def replay(transaction: Transaction, row: Experiment) -> Algorithm:
     return algorithm
 
 
-def verified(transaction: Transaction, row: Experiment) -> dict[int, Sequence[Released]]:
-    """Return the releases of an experiment by epoch, the oldest first.
+class History(NamedTuple):
+    """All that is stored of an experiment besides its own row.
+
+    Attributes:
+        epochs: Its epochs, the oldest first.
+        released: Its releases, the oldest first.
+    """
+
+    epochs: tuple[Epoch, ...] = ()
+    released: tuple[Released, ...] = ()
+
+
+def histories(transaction: Transaction, rows: Sequence[Experiment]) -> list[History]:
+    """Return the history of each experiment, in three statements however many there are.
 
     Args:
         transaction: The transaction.
+        rows: The experiments.
+    """
+    if not rows:
+        return []
+    numbers = tuple(row.id for row in rows)
+    epochs: dict[int, list[Epoch]] = {number: [] for number in numbers}
+    released: dict[int, list[Released]] = {number: [] for number in numbers}
+    stored = transaction.rows(Epoch, "experiment", "number", experiment=numbers)
+    for epoch in assignments.with_progress(transaction, stored):
+        epochs[epoch.experiment].append(epoch)
+    for one in transaction.rows(Released, "experiment", "epoch", "part", experiment=numbers):
+        released[one.experiment].append(one)
+    return [History(tuple(epochs[number]), tuple(released[number])) for number in numbers]
+
+
+def verified(row: Experiment, stored: Sequence[Released]) -> dict[int, Sequence[Released]]:
+    """Return the releases of an experiment by epoch, the oldest first.
+
+    Args:
         row: The experiment.
+        stored: Its releases, the oldest first.
 
     Raises:
         PrivacyError: A release was changed in the database.
     """
-    stored = transaction.rows(Released, "epoch", "part", experiment=row.id)
-    for one in stored:
-        if one.digest != one.checksum():
-            raise PrivacyError(f"what epoch {one.epoch} of {row.name!r} released was changed in the database")
+    changed = _first_changed(tuple(stored))
+    if changed is not None:
+        raise PrivacyError(f"what epoch {changed} of {row.name!r} released was changed in the database")
     return {epoch: tuple(group) for epoch, group in itertools.groupby(stored, lambda one: one.epoch)}
+
+
+@lru_cache(maxsize=1024)
+def _first_changed(stored: tuple[Released, ...]) -> int | None:
+    """Return the first epoch with a release whose checksum is wrong. Lists show the same releases again and again."""
+    return next((one.epoch for one in stored if one.digest != one.checksum()), None)
 
 
 def standing(transaction: Transaction, row: Experiment) -> Standing:
@@ -86,12 +128,34 @@ def standing(transaction: Transaction, row: Experiment) -> Standing:
         transaction: The transaction.
         row: The experiment.
     """
-    if row.snapshot is not None and row.covered == row.epochs:
-        try:
-            return _from_snapshot(row.algorithm, row.options, row.snapshot)
-        except StateError:  # a snapshot of another version
-            pass
-    return _of(replay(transaction, row))
+    return _remembered(row) or _of(replay(transaction, row))
+
+
+def standing_in(row: Experiment, history: History) -> Standing:
+    """Return the decisions of an experiment's algorithm from what was read of it.
+
+    Args:
+        row: The experiment.
+        history: Its history.
+
+    Raises:
+        PrivacyError: A release was changed, added or deleted in the database.
+    """
+    known = _remembered(row)
+    if known is not None:
+        return known
+    closed = [epoch.number for epoch in history.epochs if epoch.state == "closed"]
+    return _of(_rebuilt(row, closed, history.released))
+
+
+def _remembered(row: Experiment) -> Standing | None:
+    """Return the decisions by the snapshot; None if there is none that fits."""
+    if row.snapshot is None or row.covered != row.epochs:
+        return None
+    try:
+        return _from_snapshot(row.algorithm, row.options, row.snapshot)
+    except StateError:  # a snapshot of another version
+        return None
 
 
 def snapshot(algorithm: Algorithm) -> dict[str, object]:

@@ -9,9 +9,9 @@ from discreet.core.tails import hoeffding_radius
 from discreet.service.errors import ServiceProblem, conflict
 from discreet.service.experiments.descriptions import OURS, Description, described, family
 from discreet.service.experiments.epsilon import as_text
-from discreet.service.experiments.standing import Standing, standing, verified
+from discreet.service.experiments.standing import History, Standing, histories, standing_in, verified
 from discreet.service.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
-from discreet.service.storage import Epoch, Experiment, Released, Transaction, assignments
+from discreet.service.storage import Epoch, Experiment, Released, Transaction
 
 _LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probability 95 %
 
@@ -22,11 +22,42 @@ def experiment_view(transaction: Transaction, row: Experiment) -> ExperimentView
     Args:
         transaction: The transaction.
         row: The experiment.
+
+    Raises:
+        ServiceProblem: A release was changed in the database.
     """
+    (history,) = histories(transaction, [row])
+    try:
+        return _view(row, history)
+    except PrivacyError as error:
+        raise _changed(error) from None
+
+
+def experiment_views(transaction: Transaction, rows: Sequence[Experiment]) -> list[ExperimentView]:
+    """Return experiments as `experiment_view` does, in a constant number of statements.
+
+    One whose releases were changed in the database says so, and shows nothing that follows from them.
+
+    Args:
+        transaction: The transaction.
+        rows: The experiments.
+    """
+    return [_view_or_problem(*both) for both in zip(rows, histories(transaction, rows), strict=True)]
+
+
+def _view_or_problem(row: Experiment, history: History) -> ExperimentView:
+    try:
+        return _view(row, history)
+    except PrivacyError as error:
+        return _view(row, History(), problem=str(error))
+
+
+def _view(row: Experiment, history: History, problem: str | None = None) -> ExperimentView:
     description = described(row)
-    shown = epoch_views(transaction, row)
-    now_open = shown[-1] if shown and shown[-1].state == "open" else None
-    stands = None if row.state == "draft" else standing(transaction, row)
+    verified(row, history.released)
+    newest = history.epochs[-1] if history.epochs else None
+    now_open = _epoch(description, newest, ()) if newest is not None and newest.state == "open" else None
+    stands = None if row.state == "draft" or problem else standing_in(row, history)
     best = None if stands is None or stands.best is None else description.arms[stands.best]
     return ExperimentView(
         id=row.uid,
@@ -35,12 +66,13 @@ def experiment_view(transaction: Transaction, row: Experiment) -> ExperimentView
         default_reward=description.default_reward,
         privacy=description.label(),
         spent=as_text(row.spent),
-        arms=[_arm(description, index, shown, stands) for index in range(len(description.arms))],
+        arms=_arms(description, history, stands),
         epoch=now_open,
         best=best,
-        settled=row.state in {"running", "paused"} and now_open is None,
+        settled=row.state in {"running", "paused"} and now_open is None and problem is None,
         estimate=None if stands is None else stands.estimate,
         answer=None if stands is None else stands.answer,
+        problem=problem,
         **_fields(row, "name", "state", "algorithm", "population", "created_at", "started_at", "ended_at"),
         **_fields(description.request, "description", "low", "high", "window", "source"),
     )
@@ -56,12 +88,16 @@ def epoch_views(transaction: Transaction, row: Experiment) -> list[EpochView]:
     Raises:
         ServiceProblem: A release was changed in the database.
     """
+    (history,) = histories(transaction, [row])
     try:
-        released = verified(transaction, row)
+        released = verified(row, history.released)
     except PrivacyError as error:
-        raise ServiceProblem(500, "changed release", str(error)) from None
-    found = assignments.with_progress(transaction, transaction.rows(Epoch, "number", experiment=row.id))
-    return [_epoch(described(row), epoch, released.get(epoch.number, ())) for epoch in found]
+        raise _changed(error) from None
+    return [_epoch(described(row), epoch, released.get(epoch.number, ())) for epoch in history.epochs]
+
+
+def _changed(error: PrivacyError) -> ServiceProblem:
+    return ServiceProblem(500, "changed release", str(error))
 
 
 def release_views(transaction: Transaction, row: Experiment) -> list[ReleaseView]:
@@ -125,30 +161,34 @@ def _epoch(description: Description, epoch: Epoch, released: Sequence[Released])
 
 
 def _release(description: Description, epoch: Epoch, one: Released) -> ReleaseView:
-    grid, count = description.grid, one.count
-    radius = hoeffding_radius(count, 1, one.epsilon, _LEVEL) / count * grid.width * grid.step
-    mean = grid.mean(int(one.steps), count)
+    mean, radius = _mean_and_radius(description, one)
     return ReleaseView(
         epoch=one.epoch,
         arm=description.arms[one.arm],
-        count=count,
+        count=one.count,
         mean=mean,
-        value=mean * count,
-        scale=one.scale * grid.step,
+        value=mean * one.count,
+        scale=one.scale * description.grid.step,
         radius=radius,
         epsilon=as_text(epoch.epsilon),
         kind=one.kind,
     )
 
 
-def _arm(description: Description, index: int, shown: list[EpochView], stands: Standing | None) -> ArmView:
-    name, key = description.arms[index], arm_name(description, index)
-    last = [one for epoch in shown for one in epoch.releases if one.arm == name]
-    return ArmView(
-        name=name,
-        viable=stands is None or index in stands.viable,
-        assigned=sum(epoch.planned.get(key, 0) for epoch in shown if epoch.state == "closed"),
-        mean=last[-1].mean if last else None,
-        radius=last[-1].radius if last else None,
-        eliminated_in=next((epoch.number for epoch in shown if key in epoch.eliminated), None),
-    )
+def _mean_and_radius(description: Description, one: Released) -> tuple[float, float]:
+    grid, count = description.grid, one.count
+    radius = hoeffding_radius(count, 1, one.epsilon, _LEVEL) / count * grid.width * grid.step
+    return grid.mean(int(one.steps), count), radius
+
+
+def _arms(description: Description, history: History, stands: Standing | None) -> list[ArmView]:
+    last = {one.arm: one for one in history.released}
+    closed = [epoch.plan for epoch in history.epochs if epoch.state == "closed"]
+    dropped = {arm: epoch.number for epoch in reversed(history.epochs) for arm in epoch.dropped}
+    found = []
+    for index, name in enumerate(description.arms):
+        mean, radius = _mean_and_radius(description, last[index]) if index in last else (None, None)
+        is_viable = stands is None or index in stands.viable
+        assigned = sum(plan.get(index, 0) for plan in closed)
+        found.append(ArmView(name, is_viable, assigned, mean, radius, dropped.get(index)))
+    return found

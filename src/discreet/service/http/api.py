@@ -6,7 +6,7 @@ import math
 from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -24,6 +24,7 @@ from discreet.service.experiments.journal import Journal
 from discreet.service.http.authorization import Authorizer
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.operations import OPERATIONS, Operation, document, operation
+from discreet.service.threads import Threads
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 MOST_BYTES = 2_000_000
@@ -37,18 +38,32 @@ _ENCODER = msgspec.json.Encoder()
 T = TypeVar("T")
 
 
+class Slow(NamedTuple):
+    """What lists and other slow reads have for themselves.
+
+    Attributes:
+        control: The control plane, with database connections of its own.
+        threads: The threads.
+    """
+
+    control: Control
+    threads: Threads
+
+
 class API:
-    """The operations of the API. Those that are not coroutines run in a thread.
+    """The operations of the API. Those that are not coroutines run in a thread; slow ones in threads of their own.
 
     Args:
         control: The control plane.
         writer: Assigns units and counts rewards.
         metrics: Counters of this process.
         journal: The journal of releases, if there is one.
+        slow: For lists and other slow reads.
     """
 
-    def __init__(self, control: Control, writer: Writer, metrics: Metrics, journal: Journal | None = None) -> None:
+    def __init__(self, control: Control, writer: Writer, metrics: Metrics, journal: Journal | None, slow: Slow) -> None:
         self.control, self.writer, self.metrics, self.journal = control, writer, metrics, journal
+        self.slow = slow
         self.authorizer = Authorizer(control)
         self._document = _ENCODER.encode(document())
 
@@ -65,9 +80,8 @@ class API:
 
     def _endpoint(self, one: Operation) -> Endpoint:
         method = getattr(self, one.name)
-        work: Callable[..., Awaitable[Any]] = (
-            method if inspect.iscoroutinefunction(method) else partial(run_in_threadpool, method)
-        )
+        run = self.slow.threads.run if one.slow else run_in_threadpool
+        work: Callable[..., Awaitable[Any]] = method if inspect.iscoroutinefunction(method) else partial(run, method)
         decoder: Any = None if one.body is None else msgspec.json.Decoder(one.body)
 
         async def endpoint(request: Request) -> Response:
@@ -169,17 +183,22 @@ class API:
 
     # ------------------------------------------------------------------ experiments
 
-    @operation("GET", "/v1/experiments", READ)
-    def list_experiments(self, caller: m.KeyView) -> m.Experiments:
-        """All experiments."""
-        return m.Experiments([one for one in self.control.experiments() if caller.experiment in {None, one.id}])
+    @operation("GET", "/v1/experiments", READ, slow=True)
+    def list_experiments(self, caller: m.KeyView, query: m.ExperimentsQuery) -> m.Experiments:
+        """Experiments, page by page: those that go on first, the newest first.
+
+        Args:
+            caller: The key of the request.
+            query: The choice, and the place of the page.
+        """
+        return self.slow.control.experiments(query, caller.experiment)
 
     @operation("POST", "/v1/experiments", ADMIN, 409, status=201)
     def create_experiment(self, body: m.NewExperiment) -> m.ExperimentView:
         """Make an experiment, as a draft."""
         return self.control.create(body)
 
-    @operation("GET", ONE, READ, 404)
+    @operation("GET", ONE, READ, 404, slow=True)
     def show_experiment(self, caller: m.KeyView, experiment: str) -> m.ExperimentView:
         """One experiment, by id or name.
 
@@ -187,7 +206,7 @@ class API:
             caller: The key of the request.
             experiment: The experiment's id or name.
         """
-        return self.control.experiment(experiment, caller.experiment)
+        return self.slow.control.experiment(experiment, caller.experiment)
 
     @operation("PUT", ONE, ADMIN, 404, 409)
     def replace_experiment(self, experiment: str, body: m.NewExperiment) -> m.ExperimentView:
@@ -229,7 +248,7 @@ class API:
         """Archive a stopped experiment: it assigns nobody any more."""
         return self.control.archive(experiment)
 
-    @operation("GET", f"{ONE}/epochs", READ, 404)
+    @operation("GET", f"{ONE}/epochs", READ, 404, slow=True)
     def epochs(self, caller: m.KeyView, experiment: str) -> m.Epochs:
         """Its epochs, oldest first.
 
@@ -237,9 +256,9 @@ class API:
             caller: The key of the request.
             experiment: The experiment's id or name.
         """
-        return m.Epochs(self.control.epochs(experiment, caller.experiment))
+        return m.Epochs(self.slow.control.epochs(experiment, caller.experiment))
 
-    @operation("GET", f"{ONE}/releases", READ, 404)
+    @operation("GET", f"{ONE}/releases", READ, 404, slow=True)
     def releases(self, caller: m.KeyView, experiment: str) -> m.Releases:
         """Its releases, oldest first.
 
@@ -247,7 +266,7 @@ class API:
             caller: The key of the request.
             experiment: The experiment's id or name.
         """
-        return m.Releases(self.control.releases(experiment, caller.experiment))
+        return m.Releases(self.slow.control.releases(experiment, caller.experiment))
 
     @operation("GET", f"{ONE}/plan", ("analyse", "report"), 404, 409)
     def plan(self, caller: m.KeyView, experiment: str) -> m.PlanView:
@@ -274,11 +293,11 @@ class API:
 
     # ------------------------------------------------------------------ populations, keys, planning
 
-    @operation("GET", "/v1/populations", READ)
+    @operation("GET", "/v1/populations", READ, slow=True)
     def populations(self, caller: m.KeyView) -> m.Populations:
         """All populations and their budgets."""
         _for_all(caller)
-        return m.Populations(self.control.populations())
+        return m.Populations(self.slow.control.populations())
 
     @operation("POST", "/v1/populations", ADMIN, 409, status=201)
     def create_population(self, body: m.NewPopulation) -> m.PopulationView:
@@ -295,21 +314,22 @@ class API:
         """
         return self.control.set_budget(population, body.budget)
 
-    @operation("GET", "/v1/populations/{population}/ledger", READ, 404)
-    def ledger(self, caller: m.KeyView, population: str) -> m.Ledger:
-        """A population's ledger, line by line.
+    @operation("GET", "/v1/populations/{population}/ledger", READ, 404, slow=True)
+    def ledger(self, caller: m.KeyView, population: str, query: m.LedgerQuery) -> m.Ledger:
+        """A population's ledger, page by page, and what the last check of it found.
 
         Args:
             caller: The key of the request.
             population: The population's name.
+            query: The place of the page, and whether to check the whole ledger now.
         """
         _for_all(caller)
-        return self.control.ledger(population)
+        return self.slow.control.ledger(population, query)
 
-    @operation("GET", "/v1/keys", ADMIN)
-    def keys(self) -> m.Keys:
-        """All keys, without their secrets."""
-        return m.Keys(self.control.keys())
+    @operation("GET", "/v1/keys", ADMIN, slow=True)
+    def keys(self, query: m.KeysQuery) -> m.Keys:
+        """Keys, without their secrets, page by page: the newest first."""
+        return self.slow.control.keys(query)
 
     @operation("POST", "/v1/keys", ADMIN, 404, status=201)
     def make_key(self, body: m.NewKey) -> m.MadeKey:
@@ -326,7 +346,7 @@ class API:
         """The policies and rules that can be run."""
         return m.Algorithms(self.control.algorithms())
 
-    @operation("GET", "/v1/planner", READ)
+    @operation("GET", "/v1/planner", READ, slow=True)
     def planner(self, query: m.PlannerRequest) -> m.ExperimentPlan:
         """The length of an experiment before it is run."""
         return self.control.plan(query)
@@ -399,8 +419,12 @@ def read_query(request: Request, kind: type[T]) -> T:
     Raises:
         ServiceProblem: The query is not of this type; it names the field at fault.
     """
+    given = request.query_params
+    for name in given:
+        if len(given.getlist(name)) > 1:
+            raise invalid(name, f"{name} must be given once")
     try:
-        return msgspec.convert(dict(request.query_params), kind, strict=False)
+        return msgspec.convert(dict(given), kind, strict=False)
     except msgspec.ValidationError as error:
         raise _badly_formed(error) from None
 

@@ -21,11 +21,12 @@ from discreet.service.errors import ServiceProblem, not_found
 from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
-from discreet.service.http.api import API
-from discreet.service.http.background import TICK, Closer, Eraser
+from discreet.service.http.api import API, Slow
+from discreet.service.http.background import TICK, Checking, Closer, Eraser
 from discreet.service.http.metrics import Metrics
 from discreet.service.messages import Problem
 from discreet.service.storage import UNAVAILABLE
+from discreet.service.threads import Threads
 
 log = logging.getLogger("discreet.service")
 _CLIENT = Path(__file__).parent / "static" / "discreet.js"
@@ -54,21 +55,28 @@ def make_app(
     """
     metrics = Metrics()
     writer = writer or Writer(control.database)
-    threads = [Closer(control.database, metrics, journal, tick or TICK), Eraser(control.database, tick or TICK)]
+    pages, threads = control.beside(), Threads()  # of their own: nobody who assigns or reports waits for a page
+    background = [
+        Closer(control.database, metrics, journal, tick or TICK),
+        Eraser(control.database, tick or TICK),
+        Checking(pages.checker, tick or TICK),
+    ]
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        for thread in threads if tick is not None else ():
+        for thread in background if tick is not None else ():
             thread.start()
         yield
-        for thread in threads if tick is not None else ():
+        for thread in background if tick is not None else ():
             thread.stop()
         writer.stop()
+        threads.stop()
+        pages.database.close()
 
     routes = [
-        *API(control, writer, metrics, journal).routes(),
+        *API(control, writer, metrics, journal, Slow(pages, threads)).routes(),
         Route("/client.js", _client),
-        *dashboard.routes(control, secure=secure),
+        *dashboard.routes(pages, secure=secure, run=threads.run),
     ]
     handlers: dict[Any, Callable[[Request, Any], Response]] = {
         ServiceProblem: lambda _, problem: problem_response(problem),

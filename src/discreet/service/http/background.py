@@ -1,4 +1,4 @@
-"""Threads beside the requests: one closes due epochs, and one deletes what is no longer needed."""
+"""Threads beside the requests: they close due epochs, delete what is no longer needed, and check what is kept."""
 
 import logging
 import threading
@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 
 from discreet.service.experiments import closing
+from discreet.service.experiments.checking import Checker
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import Database
@@ -43,8 +44,8 @@ class Background(ABC):
                 log.error("%s failed: %s", type(self).__name__, type(error).__name__)
 
     @abstractmethod
-    def look(self) -> int:
-        """Do what there is to do, and return how much it was."""
+    def look(self) -> object:
+        """Do what there is to do."""
 
 
 class Closer(Background):
@@ -110,3 +111,20 @@ class Eraser(Background):
         if not self._erased:
             self._erased = self._database.erase_traces()
         return parts
+
+
+class Checking(Background):
+    """A thread that checks kept sums and chains of ledgers.
+
+    Args:
+        checker: Checks a little in each look.
+        tick: Seconds between looks.
+    """
+
+    def __init__(self, checker: Checker, tick: float) -> None:
+        super().__init__(tick)
+        self._checker = checker
+
+    def look(self) -> None:
+        """Check some lines and some experiments."""
+        self._checker.look()

@@ -39,6 +39,7 @@ class Operation:
         query: The type of its query, if it takes one.
         status: The status of its answer.
         problems: Further statuses of its refusals.
+        slow: True for lists and other slow reads, which have threads and connections of their own.
     """
 
     method: str
@@ -52,6 +53,7 @@ class Operation:
     query: type | None
     status: int
     problems: tuple[int, ...]
+    slow: bool
 
 
 OPERATIONS: list[Operation] = []
@@ -59,7 +61,7 @@ OPERATIONS: list[Operation] = []
 
 
 def operation(
-    method: str, path: str, scopes: tuple[Scope, ...] | None, *problems: int, status: int = 200
+    method: str, path: str, scopes: tuple[Scope, ...] | None, *problems: int, status: int = 200, slow: bool = False
 ) -> Callable[[Work], Work]:
     """Return a decorator that declares an operation. Its messages are those of the method's annotations.
 
@@ -69,6 +71,7 @@ def operation(
         scopes: The scopes of which a key must have one; None if anybody may call it.
         *problems: Statuses of its refusals, besides those that follow from its key and its messages.
         status: The status of its answer.
+        slow: True for lists and other slow reads.
     """
 
     def declare(work: Work) -> Work:
@@ -80,7 +83,8 @@ def operation(
         body, query = hints.get("body"), hints.get("query")
         status_of = 204 if answer is None else status
         name = work.__name__
-        OPERATIONS.append(Operation(method, path, name, about, takes, scopes, answer, body, query, status_of, problems))
+        messages = (answer, body, query)
+        OPERATIONS.append(Operation(method, path, name, about, takes, scopes, *messages, status_of, problems, slow))
         return work
 
     return declare
@@ -120,6 +124,8 @@ def _operation(operation: Operation) -> dict[str, Any]:
         expected |= {400, 413, 422, 503}
     if operation.query is not None:
         expected |= {422}
+    if operation.slow:
+        expected |= {503}
     for status in sorted(expected):
         answers[str(status)] = _problem(operation, status)
     described: dict[str, Any] = {"operationId": operation.name, "summary": operation.about, "responses": answers}
@@ -159,7 +165,7 @@ _WORDS = {
     413: "too large",
     422: "something in the request is not as it should be",
     429: "too many keys of this address were refused",
-    503: "the database did not confirm it; it is safe to try again in a moment",
+    503: "the database did not confirm it, or too many requests wait; it is safe to try again in a moment",
 }
 
 

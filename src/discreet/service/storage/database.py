@@ -22,6 +22,8 @@ __all__ = ["UNAVAILABLE", "Collision", "Database", "Dealt", "DuplicateError", "S
 
 UNAVAILABLE = (OperationalError, InterfaceError, NoConnectionLeft)
 """Errors of a database that is gone, full, or has no connection left. It may be back in a moment."""
+FEW = 5
+"""The number of connections of a database that is opened beside another one."""
 _RETRIES = 8
 Row = TypeVar("Row")
 _Result = TypeVar("_Result")
@@ -234,6 +236,7 @@ class Database(ABC):
     def __init__(self, engine: Engine, clock: Callable[[], float] | None = None) -> None:
         self.engine = engine
         self._clock = clock
+        self._beside: list[Database] = []
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
@@ -267,8 +270,18 @@ class Database(ABC):
         with self.reading() as transaction:
             return work(transaction)
 
+    def beside(self) -> Database:
+        """Return the same database with a few connections of its own: whoever reads for long takes none of these.
+
+        They are closed with these.
+        """
+        self._beside.append(self._open_beside())
+        return self._beside[-1]
+
     def close(self) -> None:
         """Close all connections."""
+        for other in self._beside:
+            other.close()
         self.engine.dispose()
 
     # ------------------------------------------------------------------ dialect
@@ -289,6 +302,10 @@ class Database(ABC):
     @abstractmethod
     def erase_traces(self) -> bool:
         """Erase deleted rows where they have left traces; False if that must wait for now."""
+
+    @abstractmethod
+    def _open_beside(self) -> Database:
+        """Return the same database with `FEW` connections."""
 
     @abstractmethod
     def set_room_aside(self, transaction: Transaction, size: int) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 
-from discreet.service.storage.database import Collision, Database, Dealt, Slot, Transaction
+from discreet.service.storage.database import FEW, Collision, Database, Dealt, Slot, Transaction
 
 _IDLE = 1.0  # seconds after which a connection is tested before it is used
 _BETWEEN_VACUUMS = 60.0  # seconds
@@ -60,22 +60,25 @@ class PostgreSQL(Database):
     Args:
         url: Its address, as postgresql://user@host/name.
         clock: A clock for tests.
+        **pool: Options of SQLAlchemy's pool of connections.
     """
 
-    def __init__(self, url: str, clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, url: str | URL, clock: Callable[[], float] | None = None, **pool: Any) -> None:
         address = make_url(url).set(drivername="postgresql+psycopg")
         engine = create_engine(
             address,
             isolation_level="READ COMMITTED",  # whoever has waited for a lock must see what was done under it
-            pool_size=8,
-            max_overflow=8,
             hide_parameters=True,
+            **{"pool_size": 8, "max_overflow": 8, **pool},
         )
         event.listen(engine, "connect", _set_up_postgresql)
         event.listen(engine, "checkin", _note_use)
         event.listen(engine, "checkout", partial(_test_if_idle, engine))
         super().__init__(engine, clock)
         self._vacuumed = -math.inf
+
+    def _open_beside(self) -> Database:
+        return PostgreSQL(self.engine.url, self._clock, pool_size=FEW, max_overflow=0)
 
     def clock(self) -> tuple[str, dict[str, float]]:
         """Return the server's clock, which is the same for all workers."""

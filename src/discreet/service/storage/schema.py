@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import lru_cache
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -71,7 +72,7 @@ def read_pulls(stored: str) -> dict[int, int]:
     return {int(arm): int(count) for arm, count in json.loads(stored).items()}
 
 
-Exact = Encoded(exact, Fraction)  # sums of epsilons are exact
+Exact = Encoded(exact, lru_cache(maxsize=4096)(Fraction))  # sums of epsilons are exact
 Json = Encoded(json.dumps, json.loads)
 Pulls = Encoded(json.dumps, read_pulls)
 
@@ -147,11 +148,13 @@ class Population:
     Args:
         name: Its name.
         budget: Its budget.
+        reserved: What is reserved of it: the sum of the ledger's lines, which changes with them.
         created_at: When it was made.
     """
 
     name: str
     budget: Fraction
+    reserved: Annotated[Fraction, "the sum of its ledger's lines"]
     created_at: float
 
 
@@ -340,6 +343,7 @@ setting = table_of(Setting, "setting", "name", comment="values of the whole serv
 population = table_of(Population, "population", "name")
 
 experiment = table_of(Experiment, "experiment", "id", unique=("uid", "name"))
+sa.Index("experiments_by_state", *(experiment.c[name] for name in ("state", "id", "name", "population")))
 
 epoch = table_of(Epoch, "epoch", "experiment", "number")
 _OPEN = sa.text("state = 'open'")

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import QueuePool
 
 from discreet.core.errors import ArgumentError
-from discreet.service.storage.database import Database, Dealt, Slot, Transaction
+from discreet.service.storage.database import FEW, Database, Dealt, Slot, Transaction
 
 _LOCK_SECONDS = 30.0  # that a writer waits for another one
 
@@ -26,15 +26,17 @@ class SQLite(Database):
     Args:
         path: The file; it is created if it does not exist.
         clock: A clock for tests.
+        **pool: Options of SQLAlchemy's pool of connections.
     """
 
-    def __init__(self, path: str | os.PathLike[str], clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], clock: Callable[[], float] | None = None, **pool: Any) -> None:
         self.path = Path(path)
         _create_private(self.path)
         engine = create_engine(
             f"sqlite+pysqlite:///{self.path}",
             connect_args={"timeout": _LOCK_SECONDS, "check_same_thread": False},
             poolclass=QueuePool,
+            **pool,
             hide_parameters=True,  # an error that quotes them would quote rewards
         )
         event.listen(engine, "connect", _set_up_sqlite)
@@ -52,6 +54,11 @@ class SQLite(Database):
     def journal_path(self) -> Path | None:
         """A file beside the database."""
         return Path(f"{self.path}.releases")
+
+    def _open_beside(self) -> Database:
+        beside = SQLite(self.path, self._clock, pool_size=FEW, max_overflow=0)
+        beside._turn = self._turn
+        return beside
 
     def new_shard(self) -> str:
         """Return the one shard: writers wait for each other anyway."""

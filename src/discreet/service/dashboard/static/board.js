@@ -162,13 +162,69 @@
     if (notice) notice.hidden = !lost;
   };
 
-  document.addEventListener("htmx:after:swap", paintAll);
+  document.addEventListener("htmx:after:swap", () => {
+    paintAll();
+    tellTimes();
+    markScrolling();
+  });
   document.addEventListener("htmx:before:request", (event) => {
     if (document.hidden && event.detail.ctx.request.method === "GET") event.preventDefault(); // nobody is looking
   });
   document.addEventListener("htmx:after:request", (event) => connection(event.detail.ctx.response.status >= 500));
   document.addEventListener("htmx:error", () => connection(true));
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
+    tellTimes();
+    document.getElementById("live")?.dispatchEvent(new Event("shown")); // what happened meanwhile
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaintAll);
+
+  // ------------------------------------------------------------------ times
+
+  // The service sends a part of a page only when something has changed, so that the page itself tells how long ago
+  // that was: by the service's clock, and in the words of the service (`since` in formatting.py).
+  const ahead = Date.now() / 1000 - Number(document.body.dataset.now);
+  const counted = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+  function duration(seconds) {
+    for (const [unit, length] of [["day", 86400], ["hour", 3600]]) {
+      const count = Math.round(seconds / length);
+      if (count > 0 && count < 48 && Math.abs(seconds - count * length) < 1) return counted(count, unit);
+    }
+    for (const [unit, length, most] of [["second", 1, 100], ["minute", 60, 100], ["hour", 3600, 48], ["day", 86400, 700]]) {
+      const count = Math.round(seconds / length);
+      if (count < most) return counted(count, unit);
+    }
+    return `${(seconds / 86400 / 365.25).toFixed(1)} years`;
+  }
+
+  function tellTimes() {
+    const now = Date.now() / 1000 - ahead;
+    for (const time of document.querySelectorAll("time[datetime]")) {
+      const away = Date.parse(time.dateTime) / 1000 - now;
+      const length = duration(Math.round(Math.abs(away)));
+      const words = Math.abs(away) < 5 ? "just now" : away < 0 ? `${length} ago` : `in ${length}`;
+      if (time.textContent !== words) time.textContent = words;
+    }
+  }
+
+  setInterval(() => document.hidden || tellTimes(), 10_000);
+
+  // ------------------------------------------------------------------ wide tables
+
+  // A table that is wider than its place says so by a shadow at the side where more of it is.
+  function markScrolling() {
+    for (const box of document.querySelectorAll(".scroll")) {
+      const rest = box.scrollWidth - box.clientWidth;
+      box.classList.toggle("wide", rest > 2);
+      box.classList.toggle("more-left", box.scrollLeft > 2);
+      box.classList.toggle("more-right", rest - box.scrollLeft > 2);
+    }
+  }
+
+  document.addEventListener("scroll", markScrolling, { capture: true, passive: true });
+  document.addEventListener("toggle", markScrolling, true);
+  addEventListener("resize", markScrolling);
 
   // ------------------------------------------------------------------ keys and forms
 
@@ -186,6 +242,7 @@
   });
 
   paintAll();
+  markScrolling();
   document.querySelector("[data-focus]")?.focus();
   if (document.querySelector("[data-once]")) {
     const url = new URL(location.href);

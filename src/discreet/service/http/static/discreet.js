@@ -51,6 +51,22 @@ export class Client {
     return new Experiment(this, name, options);
   }
 
+  /**
+   * All experiments that the key may see, asked for page by page; it needs the scope "analyse". `search` is a part of
+   * the name or of the population's name.
+   *
+   *     for await (const one of client.experiments({ state: "running" })) console.log(one.name);
+   */
+  async *experiments({ search = "", state } = {}) {
+    const query = new URLSearchParams({ search, ...(state && { state }) });
+    for (;;) {
+      const page = await this.call("GET", `/v1/experiments?${query}`);
+      yield* page.experiments;
+      if (page.next === null) return;
+      query.set("after", page.next);
+    }
+  }
+
   /** How many reports wait. */
   get pending() {
     return this.#waiting.size;

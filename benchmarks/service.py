@@ -8,6 +8,7 @@ measurement the database is counted: what was answered is there, once, and its s
 
 import argparse
 import contextlib
+import itertools
 import json
 import math
 import socket
@@ -48,7 +49,7 @@ class Measured:
 class Server:
     """A server process and its database, with an experiment whose first epoch takes all that is asked."""
 
-    def __init__(self, database, way):
+    def __init__(self, database, way, workers=1):
         self.store = open_database(database)
         control = Control(self.store)
         self.key = control.set_up()
@@ -59,7 +60,17 @@ class Server:
         self.port, self.tokens = _free_port(), []
         self.units = self.asked = self.told = self.ones = 0
         command = {
-            "together": ["-m", "discreet", "serve", "--database", database, "--port", str(self.port)],
+            "together": [
+                "-m",
+                "discreet",
+                "serve",
+                "--database",
+                database,
+                "--port",
+                str(self.port),
+                "--workers",
+                str(workers),
+            ],
             "plain": ["-m", "benchmarks.plain", database, str(self.port)],
         }[way]
         self.process = psutil.Popen([sys.executable, *command], stdout=subprocess.DEVNULL)
@@ -70,10 +81,10 @@ class Server:
         given, processor = self._load("GET", ["/healthz"] * 40_000, [""] * 40_000, seconds, 200)
         return _measured(given, given["requests"], processor)
 
-    def ask(self, seconds=SECONDS):
-        """Single questions."""
+    def ask(self, seconds=SECONDS, experiments=("load",)):
+        """Single questions, about one experiment or about several in turn."""
         bodies = [f'{{"units": ["{unit}"]}}' for unit in self._names(60_000)]
-        return self._asking(bodies, seconds)
+        return self._asking(bodies, seconds, experiments)
 
     def stock(self, count):
         """Ask for many at once, so that there is something to tell."""
@@ -81,8 +92,9 @@ class Server:
         bodies = [json.dumps({"units": names[at : at + AT_ONCE]}) for at in range(0, count, AT_ONCE)]
         self._asking(bodies, 60.0)
 
-    def _asking(self, bodies, seconds):
-        paths = ["/v1/experiments/load/assignments"] * len(bodies)
+    def _asking(self, bodies, seconds, experiments=("load",)):
+        names = itertools.islice(itertools.cycle(experiments), len(bodies))
+        paths = [f"/v1/experiments/{name}/assignments" for name in names]
         given, processor = self._load("POST", paths, bodies, seconds, 200, keep=True)
         found = [one["assignment"] for body in given["bodies"] for one in json.loads(body)["assignments"]]
         self.tokens += found
@@ -137,8 +149,8 @@ class Server:
             return json.loads(answered.read_text()), self._processor() - before
 
     def _processor(self):
-        used = self.process.cpu_times()
-        return used.user + used.system
+        times = [one.cpu_times() for one in (self.process, *self.process.children(recursive=True))]
+        return sum(used.user + used.system for used in times)
 
     def _wait(self):
         deadline = time.monotonic() + 60

@@ -30,8 +30,8 @@ from benchmarks.service import Server
 from discreet.service.experiments.control import Control
 from discreet.service.messages import NewExperiment, NewPopulation
 
-MANY, READERS, EVERY = 1_000, 100, 5.0
-ROUNDS, SECONDS = 3, 3.0
+MANY, READERS, EVERY = 1_000, 100, 10.0
+ROUNDS, SECONDS = 3, 4.0
 MANY_GOAL, READERS_GOAL, WORKERS_GOAL, TELLS_GOAL = 1.5, 0.8, 1.3, 1.1
 
 

@@ -18,7 +18,7 @@ with warnings.catch_warnings():
     from starlette.testclient import TestClient
 
 from discreet.service import dashboard
-from discreet.service.dashboard import pages, sessions
+from discreet.service.dashboard import pages, sessions, shared
 from discreet.service.dashboard.formatting import apart, within
 from discreet.service.dashboard.summaries import chart, eliminations, headline, progress
 from discreet.service.experiments.control import Control
@@ -532,7 +532,8 @@ def polled(page):
 
 
 @pytest.mark.parametrize("path", ["/", "/?search=button&state=running", BUTTON])
-def test_a_part_is_sent_again_only_when_it_says_something_else(board, admin, path):
+def test_a_part_is_sent_again_only_when_it_says_something_else(board, admin, path, monkeypatch):
+    monkeypatch.setattr(shared, "LASTS", 0.0)
     seen = polled(admin.get(path))
     same = admin.get(**seen)
     assert (same.status_code, same.content) == (304, b"")
@@ -562,6 +563,29 @@ def test_pages_take_as_many_statements_for_many_experiments_as_for_some(board, a
         counts.append(len(seen))
         copies(board.world, "button-colour", 60 * (len(counts) == 1))
     assert counts[0] == counts[1] <= 16
+
+
+def test_whoever_sees_the_same_list_shares_what_was_built_within_a_second(board, admin):
+    with statements() as alone:
+        first = admin.get("/refresh")
+    with statements() as after:
+        second = admin.get("/refresh")
+    assert (second.content, second.headers["etag"]) == (first.content, first.headers["etag"])
+    assert len(after) < len(alone)
+    assert not any("epoch" in one for one in after)
+
+
+def test_a_shared_part_is_built_once_and_again_when_it_is_old(monkeypatch):
+    parts, built = shared.Shared(), []
+    for key in ("x", "x", "y", "x"):
+        parts.get(key, lambda: built.append(1))
+    assert len(built) == 2
+    monkeypatch.setattr(shared, "LASTS", 0.0)
+    parts.get("x", lambda: built.append(1))
+    assert len(built) == 3
+    for key in range(200):
+        parts.get(key, lambda: None)
+    assert len(parts._found) <= 64
 
 
 def test_an_unchanged_part_takes_one_statement_besides_the_session(board, admin):

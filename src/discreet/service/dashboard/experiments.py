@@ -12,6 +12,7 @@ from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.pages import NOT_CACHED, Visit, answer, fingerprint, page, text
 from discreet.service.dashboard.paging import Pager, page_number
+from discreet.service.dashboard.shared import shared_parts
 from discreet.service.dashboard.summaries import MOST, chart, eliminations, headline, hue, per_second, progress, recent
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
@@ -39,9 +40,11 @@ def show_all(visit: Visit) -> Response:
 
 
 def refresh_all(visit: Visit) -> Response:
-    """Show the list again, if it has changed."""
-    chosen = _chosen(visit)
-    return _refreshed(visit, _list_tag(visit, chosen), lambda tag: _live_list(visit, chosen, tag))
+    """Show the list again, if it has changed. Whoever sees the same list shares what was built within a second."""
+    chosen, parts = _chosen(visit), shared_parts(visit.control)
+    wanted = chosen.search, chosen.state, page_number(visit.query), _only(visit), visit.may_change, visit.sees_all
+    tag = parts.get(wanted, lambda: _list_tag(visit, chosen))
+    return _refreshed(visit, tag, lambda tag: parts.get((*wanted, tag), lambda: _live_list(visit, chosen, tag)))
 
 
 def _chosen(visit: Visit) -> ExperimentsQuery:
@@ -54,7 +57,8 @@ def _chosen(visit: Visit) -> ExperimentsQuery:
 
 
 def _list_tag(visit: Visit, chosen: ExperimentsQuery) -> str:
-    return _tag(visit, visit.control.list_facts(chosen, page_number(visit.query), _only(visit)))
+    rights = f"{visit.may_change} {visit.sees_all}"
+    return _tag(visit, visit.control.list_facts(chosen, page_number(visit.query), _only(visit)), rights)
 
 
 def _live_list(visit: Visit, chosen: ExperimentsQuery, tag: str) -> str:
@@ -82,7 +86,7 @@ def show(visit: Visit) -> Response:
 def refresh(visit: Visit) -> Response:
     """Show the part of the page that changes, if it has changed."""
     identity = visit.experiment_id
-    tag = _tag(visit, visit.control.facts(identity))
+    tag = _tag(visit, visit.control.facts(identity), visit.token)
     return _refreshed(visit, tag, lambda tag: _live(visit, visit.control.experiment(identity), tag))
 
 
@@ -109,7 +113,9 @@ def delete(visit: Visit) -> Response:
 
 def _whole_page(visit: Visit, identity: str, problem: ServiceProblem | None = None) -> Response:
     status = 200 if problem is None else problem.status
-    tag = _tag(visit, visit.control.facts(identity))  # before the page is read: what changes meanwhile is shown later
+    tag = _tag(
+        visit, visit.control.facts(identity), visit.token
+    )  # before the page is read: what changes meanwhile is shown later
     view = visit.control.experiment(identity)
     return page(visit, "experiment.html", status, view=view, live=_live(visit, view, tag), problem=problem)
 
@@ -214,12 +220,17 @@ def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None) -> R
 # ---------------------------------------------------------------------- parts that are refreshed
 
 
-def _tag(visit: Visit, facts: str) -> str:
-    """Return the ETag of a part of a page that shows these facts to this visitor.
+def _tag(visit: Visit, facts: str, who: str) -> str:
+    """Return the ETag of a part of a page that shows these facts.
 
     Times are told by the browser. Forecasts change while nothing happens, so a part is sent again once in a while.
+
+    Args:
+        visit: The visit.
+        facts: All that changes.
+        who: What it depends on of the visitor.
     """
-    return f'"{fingerprint(f"{facts} {visit.token} {__version__} {visit.now // LASTS}")}"'
+    return f'"{fingerprint(f"{facts} {who} {__version__} {visit.now // LASTS}")}"'
 
 
 def _refreshed(visit: Visit, tag: str, build: Callable[[str], str]) -> Response:

@@ -175,6 +175,7 @@ def test_keys_that_do_not_open_are_told_why(board, key, status, words):
 
 def test_a_revoked_key_is_out_at_the_next_request(board, control, admin):
     assert admin.get("/").status_code == 200
+    control.make_key(NewKey("another admin", ["admin"]))
     control.revoke_key(control.authenticate(board.keys["admin"]).id)
     assert admin.get("/", follow_redirects=False).headers["location"].startswith("/login")
 
@@ -805,6 +806,11 @@ def test_revoking_a_key(board, control, admin):
     assert control.authenticate(board.keys["program"]) is None
     assert [key.revoked_at for key in list(control.keys()) if key.id == program] == [NOW]
     assert post(admin, "/keys/nothing/revoke").status_code == 404
+    assert "It cannot be revoked: it is the last key" in admin.get("/keys").text
+    refused = post(admin, f"/keys/{own}/revoke")
+    assert (refused.status_code, "Make another one first" in refused.text) == (409, True)
+    control.make_key(NewKey("another admin", ["admin"]))
+    assert "It cannot be revoked" not in admin.get("/keys").text
     assert post(admin, f"/keys/{own}/revoke").url.path == "/login"
 
 

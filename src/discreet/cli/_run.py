@@ -20,7 +20,10 @@ from discreet.core.errors import ArgumentError, DiscreetError
 from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
-COMMANDS = ("simulate", "compare", "reproduce", "stop", "plan", "bounds", "audit", "serve", "policies", "plot")
+COMMANDS = (
+    *("simulate", "compare", "reproduce", "stop", "plan", "bounds", "audit", "policies", "plot"),
+    *("serve", "admin_key"),
+)
 
 for _name in COMMANDS:  # they appear in --help in this order
     importlib.import_module(f"discreet.cli.{_name}")

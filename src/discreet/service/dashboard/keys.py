@@ -7,7 +7,7 @@ from starlette.responses import Response
 from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.fields import Fields
 from discreet.service.dashboard.pages import Visit, page
-from discreet.service.experiments.keys import is_valid
+from discreet.service.experiments.keys import is_valid, lasting_admins
 from discreet.service.messages import MOST_NAME, MadeKey, NewKey, Scope
 
 SCOPES = {
@@ -51,6 +51,7 @@ def revoke(visit: Visit) -> Response:
 
 def _page(visit: Visit, fields: Fields, ticked: list[str], made: MadeKey | None = None) -> Response:
     keys = sorted(visit.control.keys(), key=lambda key: (not is_valid(key, visit.now), -key.created_at))
+    lasting = lasting_admins(keys)
     experiments = visit.control.experiments()
     return page(
         visit,
@@ -58,6 +59,7 @@ def _page(visit: Visit, fields: Fields, ticked: list[str], made: MadeKey | None 
         fields.status,
         keys=[(key, is_valid(key, visit.now)) for key in keys],
         made=made,
+        last=lasting[0] if len(lasting) == 1 else None,
         fields=fields,
         ticked=ticked,
         scopes=SCOPES,

@@ -39,8 +39,12 @@ class Control:
         self._started: dict[str | int, Started] = {}
         self._lock = threading.Lock()
 
-    def set_up(self) -> str | None:
+    def set_up(self, deliver: Callable[[str], None] | None = None) -> str | None:
         """Bring the database to its newest form.
+
+        Args:
+            deliver: Takes the first key before it is valid; where it fails, there is none, and another one is made at
+                the next start.
 
         Returns:
             The first key, with the scope admin, if the database was empty.
@@ -55,7 +59,10 @@ class Control:
             for name in (_SESSION_SECRET, _TOKEN_SECRET):
                 queries.write_setting(transaction, name, secrets.token_hex(32))
             budget.create(transaction, budget.DEFAULT_POPULATION, budget.DEFAULT_BUDGET, now)
-            return keys.make(transaction, m.NewKey("first key", ["admin"]), now).key
+            key = keys.make(transaction, m.NewKey("first key", ["admin"]), now).key
+            if deliver is not None:
+                deliver(key)
+            return key
 
         return self.database.write(work)
 
@@ -307,7 +314,7 @@ class Control:
         return self.database.write(work)
 
     def revoke_key(self, uid: str) -> m.KeyView:
-        """Revoke a key."""
+        """Revoke a key; never the last one that may make others."""
         return self.database.write(lambda transaction: keys.revoke(transaction, uid, transaction.now()))
 
     def authenticate(self, secret: str) -> m.KeyView | None:

@@ -3,10 +3,11 @@
 import hashlib
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from discreet.service.errors import not_found
+from discreet.service.errors import conflict, not_found
 from discreet.service.messages import KeyView, MadeKey, NewKey
 from discreet.service.storage import Key, Transaction
 
@@ -62,15 +63,29 @@ def revoke(transaction: Transaction, uid: str, now: float) -> KeyView:
         now: The time.
 
     Raises:
-        ServiceProblem: There is no such key.
+        ServiceProblem: There is no such key, or it is the last one that may make others.
     """
+    transaction.lock(0)  # or two admins could revoke the last two keys at the same time
     key = transaction.find(Key, id=uid, hold=True)
     if key is None:
         raise not_found(f"key {uid!r}")
+    if [uid] == lasting_admins(map(view, transaction.rows(Key, expires_at=None, revoked_at=None))):
+        raise conflict(
+            f"key {uid!r} is the last one with the scope admin that does not expire; nobody could make keys any more. "
+            "Make another one first"
+        )
     if key.revoked_at is None:
         key = replace(key, revoked_at=now)
         transaction.change(key, revoked_at=now)
     return view(key)
+
+
+def lasting_admins(keys: Iterable[KeyView]) -> list[str]:
+    """Return the ids of the keys by which others can always be made.
+
+    A key that expires is none of them: whoever relies on it is locked out one day, though nobody revoked anything.
+    """
+    return [key.id for key in keys if "admin" in key.scopes and key.expires_at is None and key.revoked_at is None]
 
 
 def everything(transaction: Transaction) -> list[KeyView]:

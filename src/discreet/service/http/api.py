@@ -316,9 +316,9 @@ class API:
         """Make a key. It is shown this once."""
         return self.control.make_key(body)
 
-    @operation("DELETE", "/v1/keys/{key}", ADMIN, 404)
+    @operation("DELETE", "/v1/keys/{key}", ADMIN, 404, 409)
     def revoke_key(self, key: str) -> m.KeyView:
-        """Revoke a key."""
+        """Revoke a key; never the last admin key that does not expire."""
         return self.control.revoke_key(key)
 
     @operation("GET", "/v1/algorithms", READ)

@@ -1,26 +1,35 @@
 """`discreet serve`: set a database up, and serve it from one process or several."""
 
+import errno
 import gc
+import ipaddress
 import json
 import logging
 import os
 import re
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.supervisors import Multiprocess
 
-from discreet.core.errors import ArgumentError
+from discreet.core.errors import ArgumentError, PrivacyError
+from discreet.drivers.file_lock import FileLock
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.maintenance import shown
 from discreet.service.experiments.restoring import Forfeited, recover
 from discreet.service.http.app import TICK, make_app
 from discreet.service.http.connections import PER_ADDRESS, Connection, raise_file_limit
-from discreet.service.storage import Database, open_database
+from discreet.service.storage import Database, file_of, open_database
 from discreet.service.storage.database import failure
 
 DATABASE, HOST, PORT = "discreet.db", "127.0.0.1", 8477
+BACKLOG = 2048
 _PASSED_ON = "DISCREET_SERVER"  # the environment variable by which a process passes settings to its workers
 
 
@@ -31,7 +40,7 @@ class Settings:
     Args:
         database: An SQLite file, or postgresql://...
         host: The address to listen at.
-        port: The port to listen at.
+        port: The port to listen at; 0 for any that is free.
         workers: The number of processes; more than one with PostgreSQL only.
         journal: The file of the journal; by default beside an SQLite file.
         tick: Seconds between looks for due epochs.
@@ -56,6 +65,8 @@ class Settings:
     per_address: int = PER_ADDRESS
 
     def __post_init__(self) -> None:
+        if not 0 <= self.port <= 65_535:
+            raise ArgumentError(f"port must be from 1 to 65535, or 0 for any that is free, got {self.port!r}")
         if self.workers < 1:
             raise ArgumentError(f"workers must be at least 1, got {self.workers!r}")
         if self.workers > 1 and "://" not in self.database:
@@ -71,8 +82,7 @@ class Settings:
     @property
     def shown(self) -> str:
         """The database's address without its password."""
-        scheme, mark, rest = self.database.partition("://")
-        return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else self.database
+        return shown(self.database)
 
     def open_journal(self, database: Database) -> Journal | None:
         """Return the journal: as given, or beside an SQLite file."""
@@ -93,19 +103,20 @@ class Prepared:
     forfeited: list[Forfeited]
 
 
-def prepare(settings: Settings, *, restored: bool = False) -> Prepared:
+def prepare(settings: Settings, *, restored: bool = False, deliver: Callable[[str], None] | None = None) -> Prepared:
     """Bring the database up to date, make a first key if it is new, and forfeit open epochs if it is from a backup.
 
     Args:
         settings: The settings.
         restored: True if somebody says that the database is from a backup.
+        deliver: Takes the first key before it is valid.
 
     Raises:
         ArgumentError: The database cannot be used.
     """
     database = open_database(settings.database)
     try:
-        key = Control(database).set_up()
+        key = Control(database).set_up(deliver)
         journal = settings.open_journal(database)
         forfeited = recover(database, journal, asked=restored)
         if journal is not None:
@@ -120,16 +131,95 @@ def prepare(settings: Settings, *, restored: bool = False) -> Prepared:
         database.close()
 
 
-def serve(settings: Settings) -> None:
-    """Serve until interrupted."""
+@contextmanager
+def listening(settings: Settings) -> Iterator[socket.socket]:
+    """Listen at the address of the settings, so that a port that is taken is known before anything else is done.
+
+    Args:
+        settings: The settings.
+
+    Yields:
+        The socket that listens.
+
+    Raises:
+        ArgumentError: The address is not one of this machine, or the port is taken.
+    """
+    try:
+        family, *_, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise ArgumentError(
+            f"host must be an address of this machine, got {settings.host!r}: {error.strerror}"
+        ) from None
+    with socket.socket(family) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.set_inheritable(True)
+        try:
+            listener.bind(address)
+            listener.listen(BACKLOG)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise ArgumentError(f"port {settings.port} of {settings.host} is taken; give another --port") from None
+            if error.errno == errno.EACCES:
+                raise ArgumentError(
+                    f"port {settings.port} is for the system's own programs; give another --port"
+                ) from None
+            why = error.strerror
+            raise ArgumentError(f"host must be an address of this machine, got {settings.host!r}: {why}") from None
+        yield listener
+
+
+def is_loopback(listener: socket.socket) -> bool:
+    """Return True if a socket can be reached from this machine alone."""
+    return ipaddress.ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
+
+
+@contextmanager
+def held(address: str) -> Iterator[None]:
+    """Hold an SQLite file for this process alone: two servers would not see each other's work in memory.
+
+    The lock is the operating system's, on a file beside the database. It goes with the process, however that ends.
+
+    Args:
+        address: The database's address; where it is no file's, nothing is held.
+
+    Raises:
+        ArgumentError: Another process serves it, or its folder does not exist.
+    """
+    file = file_of(address)
+    if file is None:
+        yield
+        return
+    if not file.absolute().parent.is_dir():
+        raise ArgumentError(f"the folder of {str(file)!r} does not exist; create it first")
+    try:
+        lock = FileLock(os.path.realpath(file))
+    except PrivacyError:
+        raise ArgumentError(
+            f"database {file} is served by another process, and SQLite is for one: stop the other `discreet serve`, or "
+            "use PostgreSQL"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def serve(settings: Settings, listener: socket.socket) -> None:
+    """Serve until interrupted.
+
+    Args:
+        settings: The settings.
+        listener: The socket that listens.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    options: dict[str, Any] = {"host": settings.host, "port": settings.port, "timeout_graceful_shutdown": 10}
-    options |= {"access_log": False, "log_level": "warning", "server_header": False, "http": Connection, "ws": "none"}
+    options: dict[str, Any] = {"timeout_graceful_shutdown": 10, "access_log": False, "log_level": "warning"}
+    options |= {"server_header": False, "http": Connection, "ws": "none"}
     if settings.workers == 1:
-        uvicorn.run(_app(settings), **options)
+        uvicorn.Server(uvicorn.Config(_app(settings), **options)).run([listener])
         return
     os.environ[_PASSED_ON] = json.dumps(asdict(settings))
-    uvicorn.run("discreet.service.http.server:worker", factory=True, workers=settings.workers, **options)
+    config = uvicorn.Config("discreet.service.http.server:worker", factory=True, workers=settings.workers, **options)
+    Multiprocess(config, sockets=[listener]).run()
 
 
 def worker() -> ASGIApp:

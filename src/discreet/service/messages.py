@@ -441,7 +441,11 @@ class Problem(Struct, omit_defaults=True):
 
 
 class Health(Struct):
-    """The state of a process."""
+    """The state of a process.
+
+    Attributes:
+        reasons: The reasons why it is unavailable.
+    """
 
     status: Literal["ok", "unavailable"]
-    detail: str = ""
+    reasons: list[str] = field(default_factory=list)

@@ -16,7 +16,7 @@ import msgspec
 
 from discreet.service import messages as m
 from discreet.service.errors import conflict, invalid, not_found
-from discreet.service.experiments import budget, closing, descriptions, keys, planning, standing, views
+from discreet.service.experiments import budget, closing, descriptions, keys, planning, readiness, standing, views
 from discreet.service.experiments.assignments import Started
 from discreet.service.experiments.descriptions import Description, described, find
 from discreet.service.experiments.epsilon import amount
@@ -58,6 +58,7 @@ class Control:
             now = transaction.now()
             for name in (_SESSION_SECRET, _TOKEN_SECRET):
                 queries.write_setting(transaction, name, secrets.token_hex(32))
+            queries.write_setting(transaction, readiness.LATEST, "0")
             budget.create(transaction, budget.DEFAULT_POPULATION, budget.DEFAULT_BUDGET, now)
             key = keys.make(transaction, m.NewKey("first key", ["admin"]), now).key
             if deliver is not None:

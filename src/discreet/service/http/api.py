@@ -20,6 +20,7 @@ from discreet.service.errors import ServiceProblem, conflict, invalid, not_found
 from discreet.service.experiments import tokens
 from discreet.service.experiments.assignments import Ask, Started, Tell, Writer
 from discreet.service.experiments.control import Control
+from discreet.service.experiments.readiness import Readiness
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.authorization import Authorizer
 from discreet.service.http.metrics import Metrics
@@ -49,6 +50,7 @@ class API:
 
     def __init__(self, control: Control, writer: Writer, metrics: Metrics, journal: Journal | None = None) -> None:
         self.control, self.writer, self.metrics, self.journal = control, writer, metrics, journal
+        self.readiness = Readiness(control.database, journal)
         self.authorizer = Authorizer(control)
         self._document = _ENCODER.encode(document())
 
@@ -340,17 +342,15 @@ class API:
 
     @operation("GET", "/readyz", None, 503)
     def ready(self) -> m.Health | Response:
-        """Answers 200 if the database does."""
-        try:
-            self.control.now()
-        except Exception as error:  # whatever it is, this process cannot serve now
-            return answer(m.Health("unavailable", type(error).__name__), 503)
-        return m.Health("ok")
+        """Answers 200 if the database and the journal can be written, and the clock has not jumped back."""
+        reasons = self.readiness.reasons()
+        return answer(m.Health("unavailable", reasons), 503) if reasons else m.Health("ok")
 
     async def show_metrics(self, request: Request) -> Response:
         """Return counts of requests in Prometheus' format. They need an admin's key: even sums depend on rewards."""
         await self.authorizer.check(request)
-        return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
+        failed = 0 if self.journal is None else self.journal.failures
+        return Response(self.metrics.text(failed_journal_writes=failed), media_type="text/plain; version=0.0.4")
 
     async def show_document(self, _: Request) -> Response:
         """Return the OpenAPI document."""

@@ -86,7 +86,7 @@ class ClosingThread:
         if closed:
             self._metrics.closed()
             if self._journal is not None:
-                self._journal.catch_up(self._database)
+                self._journal.catch_up(self._database, experiment)
         return closed
 
 
@@ -114,18 +114,21 @@ def make_app(
     metrics = Metrics()
     writer = writer or Writer(control.database)
     closer = ClosingThread(control.database, metrics, journal, tick or TICK)
+    api = API(control, writer, metrics, journal)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         if tick is not None:
+            api.readiness.start()
             closer.start()
         yield
         if tick is not None:
             closer.stop()
+            api.readiness.stop()
         writer.stop()
 
     routes = [
-        *API(control, writer, metrics, journal).routes(),
+        *api.routes(),
         Route("/client.js", _client),
         *dashboard.routes(control, secure=secure),
     ]

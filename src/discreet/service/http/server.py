@@ -119,8 +119,8 @@ def prepare(settings: Settings, *, restored: bool = False, deliver: Callable[[st
         key = Control(database).set_up(deliver)
         journal = settings.open_journal(database)
         forfeited = recover(database, journal, asked=restored)
-        if journal is not None:
-            journal.catch_up(database)
+        if journal is not None and not journal.catch_up(database):
+            raise ArgumentError(f"journal {journal.path} cannot be written: {journal.trouble}")
         return Prepared(key, forfeited)
     except Exception as error:
         why = failure(error)

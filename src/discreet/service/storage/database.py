@@ -136,6 +136,11 @@ class Transaction:
     def now(self) -> float:
         """Return the time in seconds since 1970, by the clock that all workers share."""
         clock, given = self.database.clock()
+        return self.database.saw(float(self.run(f"SELECT {clock}", given)[0][0]))
+
+    def raw_now(self) -> float:
+        """Return the time by the clock itself, which may have jumped back."""
+        clock, given = self.database.raw_clock()
         return float(self.run(f"SELECT {clock}", given)[0][0])
 
     def lock(self, experiment: int, *, shared: bool = False) -> None:
@@ -187,6 +192,7 @@ class Database(ABC):
     def __init__(self, engine: Engine, clock: Callable[[], float] | None = None) -> None:
         self.engine = engine
         self._clock = clock
+        self._latest = 0.0
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
@@ -232,8 +238,21 @@ class Database(ABC):
         return None
 
     def clock(self) -> tuple[str, dict[str, float]]:
-        """Return the time in seconds since 1970 as SQL, and the SQL's parameters."""
+        """Return the time in seconds since 1970 as SQL, and the SQL's parameters.
+
+        It never goes back: where the clock jumps back, it stands still until that has caught up, or rewards that were
+        late, and keys and sessions that were over, would be good again.
+        """
+        return ":now", {"now": self.saw(self.raw_clock()[1]["now"])}
+
+    def raw_clock(self) -> tuple[str, dict[str, float]]:
+        """Return the time of the clock itself, which may have jumped back, as `clock` does."""
         return ":now", {"now": (self._clock or time.time)()}
+
+    def saw(self, now: float) -> float:
+        """Take note of a time, and return the latest one that this process has seen."""
+        self._latest = max(self._latest, now)
+        return self._latest
 
     def new_shard(self) -> str:
         """Return the name of a writer's own counters, so that writers do not wait for each other."""

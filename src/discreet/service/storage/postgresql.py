@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 from discreet.service.storage.database import UPDATE_DEALT, Database, Slot, Transaction
 
 _IDLE = 1.0  # seconds after which a connection is tested before it is used
+_CLOCK = "CAST(extract(epoch FROM clock_timestamp()) AS float8)"
 _ADVISORY = 1684632419  # the first key of our advisory locks
 
 
@@ -40,10 +41,14 @@ class PostgreSQL(Database):
         super().__init__(engine, clock)
 
     def clock(self) -> tuple[str, dict[str, float]]:
-        """Return the server's clock, which is the same for all workers."""
+        """Return the server's clock, which is the same for all workers, and never goes back."""
         if self._clock is not None:
             return super().clock()
-        return "CAST(extract(epoch FROM clock_timestamp()) AS float8)", {}
+        return f"GREATEST({_CLOCK}, :latest)", {"latest": self._latest}
+
+    def raw_clock(self) -> tuple[str, dict[str, float]]:
+        """Return the server's clock as it is."""
+        return super().raw_clock() if self._clock is not None else (_CLOCK, {})
 
     def set_room_aside(self, transaction: Transaction, size: int) -> None:
         """Do nothing: the server's log is in segments of a fixed size, which it makes ahead.

@@ -49,12 +49,11 @@ def furnish(path):
     world.clock.now = NOW - 20 * DAY
     control.revoke_key(old.about.id)
     _experiments(world)
-    world.clock.now = NOW - 9 * HOUR
     ids = {one.name: one.id for one in control.experiments()}
     keys = {
         "admin": world.key,
         "analyst": control.make_key(NewKey("Grace <grace@example.org>", ["analyse"], expires_in=80 * DAY)).key,
-        "guest": control.make_key(NewKey("guest", ["analyse"], "button-colour", expires_in=DAY)).key,
+        "guest": control.make_key(NewKey("guest", ["analyse"], "button-colour", expires_in=15 * HOUR)).key,
         "program": control.make_key(NewKey("web shop", ["assign", "report"])).key,
     }
     world.database.erase_log()

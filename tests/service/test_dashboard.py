@@ -24,6 +24,7 @@ from discreet.service.experiments.control import Control
 from discreet.service.http.app import Outermost
 from discreet.service.http.metrics import Metrics
 from discreet.service.messages import NewKey
+from discreet.service.storage import EndedSession
 from tests._tools.service_board import DAY, DEALT, HOUR, NASTY, NOW, Board, furnish
 from tests._tools.service_tools import World, new_file
 
@@ -193,7 +194,7 @@ def test_an_expired_key_and_an_old_session_are_out(board):
 
 def test_a_forged_or_damaged_session_is_nobody(board, control):
     client = Visitor(board)
-    session = sessions.Session(control.authenticate(board.keys["admin"]).id, NOW + DAY)
+    session = sessions.Session("s", control.authenticate(board.keys["admin"]).id, NOW + DAY)
     forged = sessions.seal(b"1" * 32, session)
     good = sessions.seal(control.session_secret, session)
     for cookie in (forged, good[:-2], good.replace(".", ""), ".", "ä.ö", "x" * 5000, ""):
@@ -219,6 +220,28 @@ def test_signing_out(admin):
     answer = post(admin, "/logout")
     assert "You are signed out" in answer.text
     assert admin.get("/", follow_redirects=False).status_code == 303
+
+
+def test_signing_out_ends_copies_of_the_cookie_in_all_workers_and_no_other_session(board, admin):
+    thief, other = Visitor(board, Control(board.control.database)), sign_in(board)
+    thief.cookies.set("discreet-session", admin.cookies["discreet-session"])
+    assert thief.get("/").status_code == 200
+    token = token_in(admin.get("/planner"))
+    post(admin, "/logout")
+    assert thief.get("/", follow_redirects=False).status_code == 303
+    assert thief.post("/ledger", data={"token": token}, follow_redirects=False).status_code == 303
+    assert thief.post("/logout", data={"token": token}, follow_redirects=False).status_code == 303
+    assert other.get("/").status_code == 200
+
+
+def test_ended_sessions_are_forgotten_when_they_would_be_over(board):
+    for _ in range(2):
+        post(sign_in(board), "/logout")
+    board.clock.wait(12 * HOUR)
+    board.control.end_session("s", board.clock.now + 1)
+    board.control.end_session("s", board.clock.now + 1)  # as often as one likes
+    with board.control.database.reading() as transaction:
+        assert [one.id for one in transaction.rows(EndedSession)] == ["s"]
 
 
 def test_a_refresh_without_a_session_sends_the_whole_page_to_the_sign_in(board):
@@ -537,8 +560,8 @@ def test_a_part_is_sent_again_only_when_it_says_something_else(board, admin):
 
 ASKED = {
     "session_secret", "now", "experiments", "experiment", "epochs", "create", "replace", "delete", "start", "pause",
-    "resume", "stop", "archive", "populations", "ledger", "create_population", "keys", "key", "make_key", "revoke_key",
-    "authenticate", "algorithms", "plan",
+    "resume", "stop", "archive", "populations", "ledger", "create_population", "keys", "make_key", "revoke_key",
+    "authenticate", "session_key", "end_session", "algorithms", "plan",
 }  # fmt: skip
 
 

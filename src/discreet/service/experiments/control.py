@@ -8,6 +8,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
@@ -20,7 +21,15 @@ from discreet.service.experiments import budget, closing, descriptions, keys, pl
 from discreet.service.experiments.assignments import Started
 from discreet.service.experiments.descriptions import Description, described, find
 from discreet.service.experiments.epsilon import amount
-from discreet.service.storage import Database, DuplicateError, Experiment, Population, Transaction, queries
+from discreet.service.storage import (
+    Database,
+    DuplicateError,
+    EndedSession,
+    Experiment,
+    Population,
+    Transaction,
+    queries,
+)
 from discreet.service.storage.migrations import migrate
 
 _SESSION_SECRET, _TOKEN_SECRET = "session secret", "token secret"
@@ -298,9 +307,34 @@ class Control:
         """Return all keys, the newest first."""
         return self.database.read(keys.everything)
 
-    def key(self, uid: str) -> m.KeyView | None:
-        """Return a key by its id; None if it is unknown, expired or revoked."""
-        return self.database.read(lambda transaction: keys.find(transaction, id=uid))
+    def session_key(self, session: str, uid: str) -> m.KeyView | None:
+        """Return the key of a session; None if the key is not valid, or the session was ended.
+
+        Args:
+            session: The session's id.
+            uid: The key's id.
+        """
+
+        def work(transaction: Transaction) -> m.KeyView | None:
+            ended = transaction.find(EndedSession, id=session) is not None
+            return None if ended else keys.find(transaction, id=uid)
+
+        return self.database.read(work)
+
+    def end_session(self, session: str, until: float) -> None:
+        """End a session in all workers.
+
+        Args:
+            session: The session's id.
+            until: When it would end by itself.
+        """
+
+        def work(transaction: Transaction) -> None:
+            queries.forget_sessions(transaction, transaction.now())
+            transaction.add(EndedSession(session, until))
+
+        with suppress(DuplicateError):  # it was ended before
+            self.database.write(work)
 
     def make_key(self, new: m.NewKey) -> m.MadeKey:
         """Make a key. It is shown this once."""

@@ -15,13 +15,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from discreet.service import messages as m
+from discreet.service import wording
 from discreet.service.bodies import body_of
 from discreet.service.errors import ServiceProblem, conflict, invalid, not_found
 from discreet.service.experiments import tokens
 from discreet.service.experiments.assignments import Ask, Started, Tell, Writer
 from discreet.service.experiments.control import Control
-from discreet.service.experiments.readiness import Readiness
 from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.readiness import Readiness
 from discreet.service.http.authorization import Authorizer
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.operations import OPERATIONS, Operation, document, operation
@@ -382,7 +383,7 @@ async def read(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
         async with body_of(request, MOST_BYTES, too_large) as body:
             return decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise _badly_formed(error) from None
+        raise _badly_formed(error, decoder.type) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ServiceProblem(400, "not JSON", f"the body is not JSON: {error}") from None
     except RecursionError:
@@ -402,13 +403,12 @@ def read_query(request: Request, kind: type[T]) -> T:
     try:
         return msgspec.convert(dict(request.query_params), kind, strict=False)
     except msgspec.ValidationError as error:
-        raise _badly_formed(error) from None
+        raise _badly_formed(error, kind) from None
 
 
-def _badly_formed(error: msgspec.ValidationError) -> ServiceProblem:
-    said = str(error)
-    field = said.partition(" - at `$.")[2].rstrip("`") or None
-    return ServiceProblem(422, "invalid request", said, field)
+def _badly_formed(error: msgspec.ValidationError, kind: type) -> ServiceProblem:
+    detail, field = wording.in_words(error, kind)
+    return ServiceProblem(422, "invalid request", detail, field)
 
 
 def _for_all(key: m.KeyView) -> None:

@@ -10,12 +10,12 @@ from sqlalchemy.exc import NoSuchModuleError
 from discreet.core.errors import ArgumentError
 from discreet.service.storage.database import UNAVAILABLE, Database, DuplicateError, Slot, Transaction
 from discreet.service.storage.postgresql import PostgreSQL
-from discreet.service.storage.schema import Epoch, Experiment, Key, Line, Population, Released
+from discreet.service.storage.schema import EndedSession, Epoch, Experiment, Key, Line, Population, Released
 from discreet.service.storage.sqlite import SQLite
 
 __all__ = [
-    "UNAVAILABLE", "Database", "DuplicateError", "Epoch", "Experiment", "Key", "Line", "Population", "PostgreSQL",
-    "Released", "SQLite", "Slot", "Transaction", "file_of", "open_database",
+    "UNAVAILABLE", "Database", "DuplicateError", "EndedSession", "Epoch", "Experiment", "Key", "Line", "Population",
+    "PostgreSQL", "Released", "SQLite", "Slot", "Transaction", "file_of", "open_database",
 ]  # fmt: skip
 
 

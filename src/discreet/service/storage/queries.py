@@ -123,3 +123,13 @@ def update_setting(transaction: Transaction, name: str, value: str) -> None:
         value: The value.
     """
     transaction.execute(update(schema.setting).where(schema.setting.c.name == name).values(value=value))
+
+
+def forget_sessions(transaction: Transaction, now: float) -> None:
+    """Delete ended sessions that would be over by now.
+
+    Args:
+        transaction: The transaction.
+        now: The time.
+    """
+    transaction.execute(delete(schema.ended_session).where(schema.ended_session.c.until <= now))

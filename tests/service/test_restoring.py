@@ -13,6 +13,7 @@ from discreet.core.errors import ArgumentError
 from discreet.service.experiments import budget, closing
 from discreet.service.experiments import journal as journal_module
 from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.readiness import Readiness
 from discreet.service.experiments.restoring import recover
 from discreet.service.http.app import ClosingThread
 from discreet.service.http.metrics import Metrics
@@ -355,13 +356,29 @@ def test_a_population_that_was_made_after_the_backup_has_nothing_left(site):
     assert site.world.control.ledger("friends").population.left == "0"
 
 
-def test_without_a_journal_somebody_must_say_so(site):
+def test_without_a_journal_postgresql_knows_a_copy_and_for_a_file_somebody_must_say_so(site):
     begun = site.world.start(**small())
     site.back_up()
     site.put_back()
-    if site.server is not None:
-        assert site.start_server(journal=False) == []
-    assert site.start_server(journal=False, restored=True) == [(begun.id, 1)]
+    asked = {} if site.server is not None else {"restored": True}
+    assert site.start_server(journal=False, **asked) == [(begun.id, 1)]
+    assert site.start_server(journal=False) == []
+
+
+def test_a_server_that_runs_on_a_copy_releases_nothing(site):
+    if site.server is None:
+        pytest.skip("a file that is served is not replaced")
+    site.world.start(**small())
+    site.world.fill("banners")
+    site.back_up()
+    site.put_back()
+    site.world = World(site.world.url, site.world.clock)  # as a server whose connections were lost
+    site.world.clock.wait(60)
+    assert site.look() == 0
+    assert site.world.count(schema.release) == 0
+    assert any("is a copy" in reason for reason in Readiness(site.world.database).reasons())
+    site.start_server(journal=False)
+    assert Readiness(site.world.database).reasons() == []
 
 
 def test_totals_that_are_handed_in_are_in_the_journal(site):

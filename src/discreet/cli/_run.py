@@ -22,7 +22,7 @@ from discreet.lab.kernels import SlowWarning
 FINE, BAD_USAGE = 0, 2
 COMMANDS = (
     *("simulate", "compare", "reproduce", "stop", "plan", "bounds", "audit", "policies", "plot"),
-    *("serve", "admin_key"),
+    *("serve", "admin_key", "backup", "restore"),
 )
 
 for _name in COMMANDS:  # they appear in --help in this order

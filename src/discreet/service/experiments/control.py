@@ -32,7 +32,7 @@ from discreet.service.storage import (
 )
 from discreet.service.storage.migrations import migrate
 
-_SESSION_SECRET, _TOKEN_SECRET = "session secret", "token secret"
+_TOKEN_SECRET = "token secret"
 T = TypeVar("T")
 
 
@@ -62,12 +62,13 @@ class Control:
 
         def work(transaction: Transaction) -> str | None:
             transaction.lock(0)
-            if queries.read_setting(transaction, _SESSION_SECRET) is not None:
+            if queries.read_setting(transaction, keys.SESSION_SECRET) is not None:
                 return None
             now = transaction.now()
-            for name in (_SESSION_SECRET, _TOKEN_SECRET):
+            for name in (keys.SESSION_SECRET, _TOKEN_SECRET):
                 queries.write_setting(transaction, name, secrets.token_hex(32))
             queries.write_setting(transaction, readiness.LATEST, "0")
+            self.database.settle(transaction)
             budget.create(transaction, budget.DEFAULT_POPULATION, budget.DEFAULT_BUDGET, now)
             key = keys.make(transaction, m.NewKey("first key", ["admin"]), now).key
             if deliver is not None:
@@ -79,7 +80,7 @@ class Control:
     @property
     def session_secret(self) -> bytes:
         """The key that sessions are signed with, in all workers."""
-        return self._secret(_SESSION_SECRET)
+        return self._secret(keys.SESSION_SECRET)
 
     @cached_property
     def token_secret(self) -> bytes:

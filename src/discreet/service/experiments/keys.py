@@ -11,6 +11,8 @@ from discreet.service.errors import conflict, not_found
 from discreet.service.messages import KeyView, MadeKey, NewKey
 from discreet.service.storage import Key, Transaction
 
+SESSION_SECRET = "session secret"
+"""The setting with the key that sessions of the dashboard are signed with."""
 _FORM = re.compile(r"dk_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
 
 

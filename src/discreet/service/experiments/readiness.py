@@ -68,7 +68,7 @@ class Readiness:
     def _look(self) -> list[str]:
         found = []
         try:
-            behind = self._database.write(self._note)
+            behind, is_copy = self._database.write(self._note)
         except Exception as error:  # whatever it is, this process cannot serve now
             found.append(f"the database cannot be written: {failure(error) or type(error).__name__}")
         else:
@@ -77,13 +77,15 @@ class Readiness:
                     f"the clock is {behind:.0f} seconds behind the last time that was noted: time stands still here "
                     "until it has caught up"
                 )
+            if is_copy:
+                found.append("the database is a copy, as of a backup: start the service again, so that it takes note")
         if self._journal is not None and (why := self._journal.check()) is not None:
             found.append(f"the journal cannot be written: {why}")
         return found
 
-    def _note(self, transaction: Transaction) -> float:
-        """Note the time, and return the seconds by which the clock is behind."""
+    def _note(self, transaction: Transaction) -> tuple[float, bool]:
+        """Note the time, and return the seconds by which the clock is behind, and True if the database is a copy."""
         noted = self._database.saw(float(queries.read_setting(transaction, LATEST) or 0))
         queries.update_setting(transaction, LATEST, repr(transaction.now()))
         self._database.set_room_aside(transaction, _ROOM)
-        return noted - transaction.raw_now()
+        return noted - transaction.raw_now(), self._database.is_copy(transaction)

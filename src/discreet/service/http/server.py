@@ -17,16 +17,16 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.supervisors import Multiprocess
 
-from discreet.core.errors import ArgumentError, PrivacyError
-from discreet.drivers.file_lock import FileLock
+from discreet.core.errors import ArgumentError
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
-from discreet.service.experiments.maintenance import shown
+from discreet.service.experiments.maintenance import held, opened, shown
 from discreet.service.experiments.restoring import Forfeited, recover
 from discreet.service.http.app import TICK, make_app
 from discreet.service.http.connections import PER_ADDRESS, Connection, raise_file_limit
-from discreet.service.storage import Database, file_of, open_database
-from discreet.service.storage.database import failure
+from discreet.service.storage import Database, open_database
+
+__all__ = ["Prepared", "Settings", "held", "is_loopback", "listening", "prepare", "serve", "worker"]
 
 DATABASE, HOST, PORT = "discreet.db", "127.0.0.1", 8477
 BACKLOG = 2048
@@ -114,21 +114,13 @@ def prepare(settings: Settings, *, restored: bool = False, deliver: Callable[[st
     Raises:
         ArgumentError: The database cannot be used.
     """
-    database = open_database(settings.database)
-    try:
+    with opened(settings.database) as database:
         key = Control(database).set_up(deliver)
         journal = settings.open_journal(database)
         forfeited = recover(database, journal, asked=restored)
         if journal is not None and not journal.catch_up(database):
             raise ArgumentError(f"journal {journal.path} cannot be written: {journal.trouble}")
         return Prepared(key, forfeited)
-    except Exception as error:
-        why = failure(error)
-        if why is None:
-            raise
-        raise ArgumentError(f"database {settings.shown} cannot be used: {why}") from None
-    finally:
-        database.close()
 
 
 @contextmanager
@@ -171,37 +163,6 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
 def is_loopback(listener: socket.socket) -> bool:
     """Return True if a socket can be reached from this machine alone."""
     return ipaddress.ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
-
-
-@contextmanager
-def held(address: str) -> Iterator[None]:
-    """Hold an SQLite file for this process alone: two servers would not see each other's work in memory.
-
-    The lock is the operating system's, on a file beside the database. It goes with the process, however that ends.
-
-    Args:
-        address: The database's address; where it is no file's, nothing is held.
-
-    Raises:
-        ArgumentError: Another process serves it, or its folder does not exist.
-    """
-    file = file_of(address)
-    if file is None:
-        yield
-        return
-    if not file.absolute().parent.is_dir():
-        raise ArgumentError(f"the folder of {str(file)!r} does not exist; create it first")
-    try:
-        lock = FileLock(os.path.realpath(file))
-    except PrivacyError:
-        raise ArgumentError(
-            f"database {file} is served by another process, and SQLite is for one: stop the other `discreet serve`, or "
-            "use PostgreSQL"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def serve(settings: Settings, listener: socket.socket) -> None:

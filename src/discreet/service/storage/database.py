@@ -206,6 +206,12 @@ class Database(ABC):
         with self.engine.connect() as connection, connection.begin():
             yield Transaction(self, connection)
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
+        """Open a transaction that reads what one moment saw, however long it takes."""
+        with self.reading() as transaction:
+            yield transaction
+
     def write(self, work: Callable[[Transaction], _Result]) -> _Result:
         """Do some work in one transaction, from its start again where writers collided.
 
@@ -261,6 +267,18 @@ class Database(ABC):
     def erase_log(self) -> bool:
         """Erase deleted rows from the log beside the data; False if a reader prevented it for now."""
         return True
+
+    def is_copy(self, transaction: Transaction) -> bool:
+        """Return True if the tables are seen to be a copy, as of a dump that was restored."""
+        return False
+
+    def settle(self, transaction: Transaction) -> None:
+        """Note where the tables are, so that a copy of them is found out."""
+        return
+
+    def continue_numbers(self, transaction: Transaction) -> None:
+        """Have new rows numbered after those that were copied."""
+        return
 
     @abstractmethod
     def set_room_aside(self, transaction: Transaction, size: int) -> None:

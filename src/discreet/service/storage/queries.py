@@ -125,6 +125,16 @@ def update_setting(transaction: Transaction, name: str, value: str) -> None:
     transaction.execute(update(schema.setting).where(schema.setting.c.name == name).values(value=value))
 
 
+def delete_setting(transaction: Transaction, name: str) -> None:
+    """Delete a value of the whole service, if it is there.
+
+    Args:
+        transaction: The transaction.
+        name: The value's name.
+    """
+    transaction.execute(delete(schema.setting).where(schema.setting.c.name == name))
+
+
 def forget_sessions(transaction: Transaction, now: float) -> None:
     """Delete ended sessions that would be over by now.
 

@@ -3,16 +3,19 @@
 from functools import partial
 from typing import Annotated
 
+import typer
+
 from discreet.cli import _options as opt
-from discreet.cli.serve import KeyFile, service, show_key, write_key
+from discreet.cli._settings import Database, DatabaseFile, KeyFile, address
+from discreet.cli.serve import service, show_key, write_key
 
 
 @opt.command("discreet admin-key", "discreet admin-key --database team.db --key-file admin.key")
 def _admin_key(
-    database: Annotated[
-        str, opt.option("ADDRESS", "An SQLite file, or postgresql://user:password@host/name.")
-    ] = "discreet.db",
+    context: typer.Context,
+    database: Database = "discreet.db",
     *,
+    database_file: DatabaseFile = None,
     name: Annotated[str, opt.option("NAME", "Whom or what it is for.")] = "made with discreet admin-key",
     key_file: KeyFile = None,
 ) -> None:
@@ -22,5 +25,5 @@ def _admin_key(
     service: revoke it on the page of keys.
     """
     deliver = None if key_file is None else partial(write_key, key_file)
-    key = service("experiments.maintenance").make_admin_key(database, name, deliver)
+    key = service("experiments.maintenance").make_admin_key(address(context, database, database_file), name, deliver)
     show_key(key, key_file)

@@ -7,16 +7,17 @@ import typer
 
 from discreet.cli import _options as opt
 from discreet.cli._console import show
+from discreet.cli._settings import Database, DatabaseFile, address
 from discreet.cli.serve import service
 
 
 @opt.command("discreet restore monday.backup", "discreet restore monday.backup --database postgresql://host/new")
 def _restore(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup made by `discreet backup`.")],
     *,
-    database: Annotated[
-        str, opt.option("ADDRESS", "An SQLite file that is not there yet, or an empty database of PostgreSQL.")
-    ] = "discreet.db",
+    database: Database = "discreet.db",
+    database_file: DatabaseFile = None,
 ) -> None:
     """Make a database from a backup, of the same kind as before or of the other one.
 
@@ -24,5 +25,6 @@ def _restore(
     have been released since. Leave the journal of releases where it is.
     """
     maintenance = service("experiments.maintenance")
-    maintenance.restore(file, database)
-    show(f"{maintenance.shown(database)} is restored; at the next `discreet serve` open epochs are forfeited")
+    where = address(context, database, database_file)
+    maintenance.restore(file, where)
+    show(f"{maintenance.shown(where)} is restored; at the next `discreet serve` open epochs are forfeited")

@@ -12,70 +12,88 @@ import typer
 from discreet.cli import _options as opt
 from discreet.cli import missing_package
 from discreet.cli._console import complain, show
+from discreet.cli._settings import Config, Database, DatabaseFile, KeyFile, address, sourced
+from discreet.cli._settings import option as _option
 from discreet.core.errors import ArgumentError
-
-KeyFile = Annotated[
-    Path | None, opt.option("FILE", "Write the key to this new file, for its owner alone, and not here.")
-]
 
 
 @opt.command(
     "discreet serve",
     "discreet serve --database postgresql://discreet@localhost/discreet --workers 4",
+    "DISCREET_DATABASE_FILE=/run/secrets/database discreet serve --config discreet.toml",
 )
 def _serve(
-    database: Annotated[
-        str, opt.option("ADDRESS", "An SQLite file, or postgresql://user:password@host/name.")
-    ] = "discreet.db",
+    context: typer.Context,
+    database: Database = "discreet.db",
     *,
+    database_file: DatabaseFile = None,
+    config: Config = None,
     host: Annotated[
-        str, opt.option("HOST", "Where to listen; put a proxy with HTTPS in front of others.")
+        str, _option("HOST", "Where to listen; put a proxy with HTTPS in front of others.", "host")
     ] = "127.0.0.1",
-    port: Annotated[int, opt.whole("Where to listen; 0 is any port that is free.")] = 8477,
-    workers: Annotated[int, opt.whole("Processes; more than one with PostgreSQL.")] = 1,
+    port: Annotated[int, opt.whole("Where to listen; 0 is any port that is free.", envvar="DISCREET_PORT")] = 8477,
+    workers: Annotated[int, opt.whole("Processes; more than one with PostgreSQL.", envvar="DISCREET_WORKERS")] = 1,
     journal: Annotated[
-        str | None, opt.option("FILE", "A list of releases, by which a restored backup is found out; keep it apart.")
+        str | None,
+        _option("FILE", "A list of releases, by which a restored backup is found out; keep it apart.", "journal"),
     ] = None,
     restored: Annotated[
-        bool, typer.Option(help="The database comes from a backup: forfeit all open epochs before anything else.")
+        bool,
+        typer.Option(
+            help="The database comes from a backup that is not seen to be one: forfeit all open epochs.",
+            envvar="DISCREET_RESTORED",
+        ),
     ] = False,
     key_file: KeyFile = None,
-    tick: Annotated[float, opt.real("Seconds between looks for due epochs.")] = 1.0,
-    secure: Annotated[bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.")] = False,
+    tick: Annotated[float, opt.real("Seconds between looks for due epochs.", envvar="DISCREET_TICK")] = 1.0,
+    secure: Annotated[
+        bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.", envvar="DISCREET_SECURE")
+    ] = False,
     host_name: Annotated[
-        list[str] | None, opt.option("NAME", "A name under which it is reached; requests for others are refused.")
+        list[str] | None,
+        _option("NAME", "A name under which it is reached; requests for others are refused.", "host_name"),
     ] = None,
-    per_address: Annotated[int, opt.whole("Connections of one address; a proxy in front is one address.")] = 256,
+    per_address: Annotated[
+        int, opt.whole("Connections of one address; a proxy in front is one address.", envvar="DISCREET_PER_ADDRESS")
+    ] = 256,
     origin: Annotated[
-        list[str] | None, opt.option("URL", "A site whose pages may assign and report, as https://shop.example.")
+        list[str] | None, _option("URL", "A site whose pages may assign and report, as https://shop.example.", "origin")
     ] = None,
+    log_level: Annotated[str, _option("LEVEL", "debug, info, warning or error.", "log_level")] = "info",
+    log_format: Annotated[str, _option("FORM", "text, or json for an object a line.", "log_format")] = "text",
+    access_log: Annotated[
+        bool, typer.Option(help="Log a line for each request, without names.", envvar="DISCREET_ACCESS_LOG")
+    ] = False,
 ) -> None:
     """Run private experiments for a team: an HTTP API and a dashboard on a database.
 
     With nothing else installed, everything is in one SQLite file. On the first start an admin key is printed, once.
+    An option is taken from the command line, or else the environment, or else the file of --config.
     """
     server = service("http.server")
-    settings = server.Settings(
-        database=database,
-        host=host,
-        port=port,
-        workers=workers,
-        journal=journal,
-        tick=tick,
-        secure=secure,
-        origins=tuple(origin or ()),
-        host_names=tuple(host_name or ()),
-        per_address=per_address,
-    )
-    with (
-        ExitStack() as stack
-    ):  # all that can fail comes before a key is made: one that a failed start has shown is lost
-        listener = stack.enter_context(server.listening(settings))
-        stack.enter_context(server.held(settings.database))
-        deliver = None if key_file is None else partial(write_key, key_file)
-        prepared = server.prepare(settings, restored=restored, deliver=deliver)
-        _say(server, settings, listener, prepared, key_file)
-        server.serve(settings, listener)
+    with sourced(context):
+        settings = server.Settings(
+            database=address(context, database, database_file),
+            host=host,
+            port=port,
+            workers=workers,
+            journal=journal,
+            tick=tick,
+            secure=secure,
+            origins=tuple(origin or ()),
+            host_names=tuple(host_name or ()),
+            per_address=per_address,
+            log_level=log_level,
+            log_format=log_format,
+            access_log=access_log,
+        )
+        with ExitStack() as stack:  # all that can fail comes first: a key that a failed start has shown is lost
+            listener = stack.enter_context(server.listening(settings))
+            stack.enter_context(server.held(settings.database))
+            deliver = None if key_file is None else partial(write_key, key_file)
+            prepared = server.prepare(settings, restored=restored, deliver=deliver)
+            _say(server, settings, listener, prepared, key_file)
+            server.serve(settings, listener)
 
 
 def _say(server: Any, settings: Any, listener: Any, prepared: Any, key_file: Path | None) -> None:

@@ -107,6 +107,7 @@ def _visit(control: Control, secure: bool, request: Request, form: Form) -> Visi
     key = control.session_key(session.id, session.key) if session is not None else None
     if key is None or not may_read(key):
         return Visit(control, request, now, secure, form)
+    request.scope["discreet.key"] = key.id  # for the access log
     return Visit(control, request, now, secure, form, key, sessions.form_token(secret, cookie or ""), session)
 
 

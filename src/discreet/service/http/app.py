@@ -24,6 +24,7 @@ from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.api import API
+from discreet.service.http.logs import log_access
 from discreet.service.http.metrics import Metrics
 from discreet.service.messages import Problem
 from discreet.service.storage import UNAVAILABLE, Database
@@ -182,7 +183,9 @@ class Outermost:
         except Exception as error:  # its text could hold a reward, so only its kind is logged
             log.error("%s failed: %s", scope["method"], type(error).__name__)
         finally:
-            self._metrics.answered(status or 500, time.perf_counter() - began)
+            took = time.perf_counter() - began
+            self._metrics.answered(status or 500, took)
+            log_access(scope, status or 500, took)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request for another host, or with a zero byte, which PostgreSQL does not take."""

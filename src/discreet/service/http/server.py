@@ -3,34 +3,31 @@
 import errno
 import gc
 import ipaddress
-import json
-import logging
-import os
 import re
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.supervisors import Multiprocess
 
 from discreet.core.errors import ArgumentError
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.maintenance import held, opened, shown
 from discreet.service.experiments.restoring import Forfeited, recover
+from discreet.service.http import logs
 from discreet.service.http.app import TICK, make_app
 from discreet.service.http.connections import PER_ADDRESS, Connection, raise_file_limit
+from discreet.service.http.workers import supervise
 from discreet.service.storage import Database, open_database
 
-__all__ = ["Prepared", "Settings", "held", "is_loopback", "listening", "prepare", "serve", "worker"]
+__all__ = ["Prepared", "Settings", "held", "is_loopback", "listening", "prepare", "run", "serve"]
 
 DATABASE, HOST, PORT = "discreet.db", "127.0.0.1", 8477
 BACKLOG = 2048
-_PASSED_ON = "DISCREET_SERVER"  # the environment variable by which a process passes settings to its workers
 
 
 @dataclass(frozen=True)
@@ -48,6 +45,9 @@ class Settings:
         origins: Sites, such as https://shop.example, whose pages may assign and report from people's browsers.
         host_names: The names under which it is reached; requests for others are refused. Empty for any.
         per_address: The largest number of connections of one address; a proxy in front is one address.
+        log_level: The least level that is logged: debug, info, warning or error.
+        log_format: The form of the log: text or json.
+        access_log: True for a line in the log for each request.
 
     Raises:
         ArgumentError: A setting is wrong.
@@ -63,6 +63,9 @@ class Settings:
     origins: tuple[str, ...] = ()
     host_names: tuple[str, ...] = ()
     per_address: int = PER_ADDRESS
+    log_level: str = "info"
+    log_format: str = "text"
+    access_log: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:
@@ -73,6 +76,10 @@ class Settings:
             raise ArgumentError(f"SQLite is for one process; for {self.workers} workers give a postgresql:// database")
         if self.per_address < 1:
             raise ArgumentError(f"per_address must be at least 1, got {self.per_address!r}")
+        if self.log_level not in logs.LEVELS:
+            raise ArgumentError(f"log_level must be one of {', '.join(logs.LEVELS)}, got {self.log_level!r}")
+        if self.log_format not in logs.FORMATS:
+            raise ArgumentError(f"log_format must be text or json, got {self.log_format!r}")
         if not 0 < self.tick <= 3600:
             raise ArgumentError(f"tick must be a number of seconds up to 3600, got {self.tick!r}")
         for origin in self.origins:
@@ -172,20 +179,24 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         settings: The settings.
         listener: The socket that listens.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    options: dict[str, Any] = {"timeout_graceful_shutdown": 10, "access_log": False, "log_level": "warning"}
-    options |= {"server_header": False, "http": Connection, "ws": "none"}
     if settings.workers == 1:
-        uvicorn.Server(uvicorn.Config(_app(settings), **options)).run([listener])
+        run(settings, listener)
         return
-    os.environ[_PASSED_ON] = json.dumps(asdict(settings))
-    config = uvicorn.Config("discreet.service.http.server:worker", factory=True, workers=settings.workers, **options)
-    Multiprocess(config, sockets=[listener]).run()
+    logs.configure(settings.log_level, settings.log_format, access_log=settings.access_log)
+    supervise(settings.workers, run, settings, listener)
 
 
-def worker() -> ASGIApp:
-    """Return the application of one of several processes."""
-    return _app(Settings(**json.loads(os.environ[_PASSED_ON])))
+def run(settings: Settings, listener: socket.socket) -> None:
+    """Serve in this process until it is told to end.
+
+    Args:
+        settings: The settings.
+        listener: The socket that listens.
+    """
+    logs.configure(settings.log_level, settings.log_format, access_log=settings.access_log)
+    options: dict[str, Any] = {"timeout_graceful_shutdown": 10, "access_log": False, "log_config": None}
+    options |= {"server_header": False, "http": Connection, "ws": "none"}
+    uvicorn.Server(uvicorn.Config(_app(settings), **options)).run([listener])
 
 
 def _app(settings: Settings) -> ASGIApp:

@@ -76,7 +76,7 @@ class PostgreSQL(Database):
             return True
         ((value, writer),) = noted
         place, _, transaction_id = value.rpartition(" ")
-        return place != self._place(transaction) or int(transaction_id) % 2**32 != writer
+        return bool(place != self._place(transaction) or int(transaction_id) % 2**32 != writer)
 
     def settle(self, transaction: Transaction) -> None:
         """Note the server, its timeline, the database and this transaction."""

@@ -10,8 +10,10 @@ import time
 import urllib.request
 
 import pytest
+import typer
 
 from discreet.cli import main
+from discreet.cli._options import app
 
 pytest.importorskip("sqlalchemy")
 
@@ -157,5 +159,74 @@ def test_an_address_for_others_without_https_is_warned_about(more, warned, tmp_p
     process, line = serving("--database", str(tmp_path / "team.db"), "--host", "0.0.0.0", *more)
     try:
         assert ("keys and rewards would travel unencrypted" in line) is warned
+        if warned:
+            line = process.stdout.readline()
+        wait_for(re.search(r":\d+$", line.strip()).group().replace(":", "http://127.0.0.1:"))
     finally:
         stop(process)
+
+
+# ---------------------------------------------------------------------- settings from elsewhere
+
+
+def test_the_command_line_goes_before_the_environment_and_that_before_the_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "discreet.toml"
+    config.write_text('port = 70001\norigin = ["https://a.example", "https://b.example"]\nper-address = 3\n')
+    assert main(["serve", "--config", str(config)]) == 2
+    assert f"got 70001; given by {config}" in capsys.readouterr().err
+    monkeypatch.setenv("DISCREET_PORT", "70002")
+    assert main(["serve", "--config", str(config)]) == 2
+    assert "got 70002; given by the environment variable DISCREET_PORT" in capsys.readouterr().err
+    assert main(["serve", "--config", str(config), "--port", "70003"]) == 2
+    assert capsys.readouterr().err.strip().endswith("got 70003")
+    monkeypatch.delenv("DISCREET_PORT")
+    config.write_text('port = 0\norigin = ["https://a.example", "no site"]\n')
+    monkeypatch.setenv("DISCREET_CONFIG", str(config))
+    assert main(["serve"]) == 2
+    assert f"got 'no site'; given by {config}" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["discreet.toml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("prot = 1", "has no setting 'prot'; there are access_log, database,"),
+        ("port = ", "config must be a TOML file"),
+        ("[port]\nnumber = 1", "port must be a text, a number"),
+        ("port = true", "'True' is not a whole number"),
+        ('log_level = "loud"', "log_level must be one of debug, info, warning, error, got 'loud'; given by"),
+        ('log-format = "xml"', "log_format must be text or json, got 'xml'; given by"),
+    ],
+)
+def test_a_file_that_is_wrong(text, words, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "discreet.toml").write_text(text)
+    assert main(["serve", "--config", "discreet.toml"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert words in said
+    assert "discreet.toml" in said
+
+
+def test_every_option_has_an_environment_variable():
+    command = typer.main.get_command(app).commands["serve"]
+    for param in command.params:
+        if param.name != "help":
+            assert param.envvar == f"DISCREET_{param.name.upper()}", param.name
+
+
+def test_a_password_need_not_be_on_a_command_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    secret = tmp_path / "address"
+    secret.write_text("postgresql://ann:secret@127.0.0.1:9/x\n")
+    monkeypatch.setenv("DISCREET_DATABASE_FILE", str(secret))
+    for command in (["serve", "--port", "0"], ["admin-key"], ["backup", "new"]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert ("127.0.0.1:9/x" in said, "secret" in said) == (True, False)
+    assert main(["serve", "--database", "team.db"]) == 2
+    assert "must not be given together with database" in capsys.readouterr().err
+    secret.write_text("")
+    assert main(["serve"]) == 2
+    assert "is empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["address"]

@@ -54,7 +54,7 @@ def furnish(path):
     keys = {
         "admin": world.key,
         "analyst": control.make_key(NewKey("Grace <grace@example.org>", ["analyse"], expires_in=80 * DAY)).key,
-        "guest": control.make_key(NewKey("guest", ["analyse"], "button-colour", expires_in=DAY)).key,
+        "guest": control.make_key(NewKey("guest", ["analyse"], "button-colour", expires_in=15 * HOUR)).key,
         "program": control.make_key(NewKey("web shop", ["assign", "report"])).key,
     }
     world.database.erase_traces()

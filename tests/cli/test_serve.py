@@ -3,14 +3,17 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 import urllib.request
 
 import pytest
+import typer
 
 from discreet.cli import main
+from discreet.cli._options import app
 
 pytest.importorskip("sqlalchemy")
 
@@ -48,7 +51,7 @@ def test_the_first_start_prints_a_key_and_the_second_does_not(tmp_path):
     assert wait_for(address) == 200
     request = urllib.request.Request(f"{address}/v1/experiments", headers={"Authorization": f"Bearer {key}"})
     with urllib.request.urlopen(request, timeout=30) as answer:
-        assert answer.read() == b'{"experiments":[]}'
+        assert answer.read() == b'{"experiments":[],"next":null}'
     rest = stop(process)
     assert "Traceback" not in rest
     assert oct(os.stat(database).st_mode & 0o777) == "0o600"
@@ -66,13 +69,18 @@ def test_the_first_start_prints_a_key_and_the_second_does_not(tmp_path):
         (["--origin", "https://shop.example/page"], "origin must be like https://shop.example"),
         (["--tick", "0"], "tick must be a number of seconds"),
         (["--host", "203.0.113.9", "--port", "0"], "host must be an address of this machine"),
+        (["--host", "no.such.host.invalid"], "host must be an address of this machine"),
+        (["--port", "80000"], "port must be from 1 to 65535, or 0 for any that is free, got 80000"),
+        (["--port", "-1"], "port must be from 1 to 65535"),
+        (["--key-file", "nowhere/key", "--port", "0"], "key_file must be a new file in a folder that is there"),
     ],
 )
 def test_what_cannot_be_served_is_refused(arguments, words, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["serve", *arguments]) == 2
     assert words in " ".join(capsys.readouterr().err.split())
-    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} <= {"discreet.db", "discreet.db-shm", "discreet.db-wal"}
+    assert "--key-file" in arguments or list(tmp_path.iterdir()) == []
 
 
 def test_a_database_that_is_not_there_is_named_without_its_password(capsys):
@@ -88,3 +96,137 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path, capsys):
     assert main(["serve", "--database", str(notes)]) == 2
     assert "cannot be used: file is not a database" in " ".join(capsys.readouterr().err.split())
     assert notes.read_text() == "milk, bread, " * 100
+
+
+def test_a_taken_port_is_said_before_a_key_is_made(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert main(["serve", "--port", str(port)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"port {port} of 127.0.0.1 is taken; give another --port" in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_server_on_one_file_is_refused_until_the_first_one_is_gone(tmp_path, capsys):
+    database = str(tmp_path / "team.db")
+    process, line = serving("--database", database)
+    wait_for(re.search(r"http://\S+", line).group())
+    assert main(["serve", "--database", database, "--port", "0"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, "is served by another process" in said.err) == ("", True)
+    linked = tmp_path / "other-name.db"
+    linked.symlink_to(database)
+    assert main(["serve", "--database", str(linked), "--port", "0"]) == 2
+    process.kill()  # nothing is released by hand
+    process.communicate()
+    process, line = serving("--database", database)
+    assert wait_for(re.search(r"http://\S+", line).group()) == 200
+    stop(process)
+
+
+def test_a_key_file_has_the_first_key_and_the_log_does_not(tmp_path):
+    database, file = str(tmp_path / "team.db"), tmp_path / "admin.key"
+    process, line = serving("--database", database, "--key-file", str(file))
+    address = re.search(r"http://\S+", line).group()
+    assert wait_for(address) == 200
+    assert "dk_" not in line + stop(process)
+    assert oct(file.stat().st_mode & 0o777) == "0o600"
+    key = file.read_text()
+    process, line = serving("--database", database, "--key-file", str(file))  # the same line starts it again
+    assert wait_for(re.search(r"http://\S+", line).group()) == 200
+    stop(process)
+    assert file.read_text() == key
+    assert re.fullmatch(r"dk_\S+\n", key)
+
+
+def test_a_key_that_could_not_be_written_is_not_made(tmp_path, capsys):
+    database, file = str(tmp_path / "team.db"), tmp_path / "admin.key"
+    file.write_text("a key of another service")
+    assert main(["serve", "--database", database, "--port", "0", "--key-file", str(file)]) == 2
+    assert "key_file must be a new file" in " ".join(capsys.readouterr().err.split())
+    assert file.read_text() == "a key of another service"
+    process, _ = serving("--database", database)
+    assert re.search(r"dk_\S+", process.stdout.readline())  # it is made at the next start
+    stop(process)
+
+
+@pytest.mark.parametrize(("more", "warned"), [([], True), (["--secure"], False)])
+def test_an_address_for_others_without_https_is_warned_about(more, warned, tmp_path):
+    process, line = serving("--database", str(tmp_path / "team.db"), "--host", "0.0.0.0", *more)
+    try:
+        assert ("keys and rewards would travel unencrypted" in line) is warned
+        if warned:
+            line = process.stdout.readline()
+        wait_for(re.search(r":\d+$", line.strip()).group().replace(":", "http://127.0.0.1:"))
+    finally:
+        stop(process)
+
+
+# ---------------------------------------------------------------------- settings from elsewhere
+
+
+def test_the_command_line_goes_before_the_environment_and_that_before_the_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "discreet.toml"
+    config.write_text('port = 70001\norigin = ["https://a.example", "https://b.example"]\nper-address = 3\n')
+    assert main(["serve", "--config", str(config)]) == 2
+    assert f"got 70001; given by {config}" in capsys.readouterr().err
+    monkeypatch.setenv("DISCREET_PORT", "70002")
+    assert main(["serve", "--config", str(config)]) == 2
+    assert "got 70002; given by the environment variable DISCREET_PORT" in capsys.readouterr().err
+    assert main(["serve", "--config", str(config), "--port", "70003"]) == 2
+    assert capsys.readouterr().err.strip().endswith("got 70003")
+    monkeypatch.delenv("DISCREET_PORT")
+    config.write_text('port = 0\norigin = ["https://a.example", "no site"]\n')
+    monkeypatch.setenv("DISCREET_CONFIG", str(config))
+    assert main(["serve"]) == 2
+    assert f"got 'no site'; given by {config}" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["discreet.toml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("prot = 1", "has no setting 'prot'; there are access_log, database,"),
+        ("port = ", "config must be a TOML file"),
+        ("[port]\nnumber = 1", "port must be a text, a number"),
+        ("port = true", "'True' is not a whole number"),
+        ('log_level = "loud"', "log_level must be one of debug, info, warning, error, got 'loud'; given by"),
+        ('log-format = "xml"', "log_format must be text or json, got 'xml'; given by"),
+    ],
+)
+def test_a_file_that_is_wrong(text, words, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "discreet.toml").write_text(text)
+    assert main(["serve", "--config", "discreet.toml"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert words in said
+    assert "discreet.toml" in said
+
+
+def test_every_option_has_an_environment_variable():
+    command = typer.main.get_command(app).commands["serve"]
+    for param in command.params:
+        if param.name != "help":
+            assert param.envvar == f"DISCREET_{param.name.upper()}", param.name
+
+
+def test_a_password_need_not_be_on_a_command_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    secret = tmp_path / "address"
+    secret.write_text("postgresql://ann:secret@127.0.0.1:9/x\n")
+    monkeypatch.setenv("DISCREET_DATABASE_FILE", str(secret))
+    for command in (["serve", "--port", "0"], ["admin-key"], ["backup", "new"]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert ("127.0.0.1:9/x" in said, "secret" in said) == (True, False)
+    assert main(["serve", "--database", "team.db"]) == 2
+    assert "must not be given together with database" in capsys.readouterr().err
+    secret.write_text("")
+    assert main(["serve"]) == 2
+    assert "is empty" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["address"]

@@ -1,10 +1,14 @@
 """Requests that nobody should send get a 4xx that says what is wrong, on both databases."""
 
 import json
+import re
+from fractions import Fraction
 
 import pytest
 
 from discreet.service.experiments import assignments as traffic
+from discreet.service.http.api import OPERATIONS
+from discreet.service.storage import schema
 from tests._tools.service_tools import small
 
 PROBLEM = "application/problem+json"
@@ -146,3 +150,65 @@ def test_a_request_that_nobody_foresaw_does_not_take_others_with_it(web, world, 
 def test_an_epoch_that_no_token_could_name_is_refused(web):
     answer = web.post("/v1/experiments", json={**NEW, "policy": "dp-imed", "options": {"first_batch": 10**12}})
     assert "assignments" in refused(answer, 422)["detail"]
+
+
+# ---------------------------------------------------------------------- amounts, and messages in words
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        (b"1", "1"), (b"0.5", "0.5"), (b'"0.5"', "0.5"), (b"2.50", "2.50"),
+        (b"0.123456789012345678", "0.123456789012345678"),
+    ],
+)  # fmt: skip
+def test_an_epsilon_is_a_number_or_its_text(web, world, written, kept):
+    body = b'{"name": "x", "arms": ["a", "b"], "epsilon": ' + written + b"}"
+    said = send(web, "POST", "/v1/experiments", body)
+    assert said.status_code == 201, said.text
+    assert said.json()["privacy"]["epsilon"] == kept
+
+
+def test_an_epsilon_is_exactly_the_decimal_that_is_written(web, world):
+    """A float of this number would be another one, and two halves of a budget would not add up to it."""
+    written = "0.100000000000000001"
+    send(web, "POST", "/v1/populations", f'{{"name": "exact", "budget": {written}}}'.encode())
+    row = next(row for row in world.rows(schema.population) if row["name"] == "exact")
+    assert row["budget"] == Fraction(written) != Fraction(0.1)
+
+
+@pytest.mark.parametrize(
+    "epsilon",
+    [
+        b"0", b"-1", b"-0", b"1001", b"1e0", b"1e-3", b"1E2", b"1e400", b"1e99999999", b"0.1234567890123456789",
+        b'"NaN"',
+        b'"Infinity"', b'"one"', b'""', b'"1/2"', b"true", b"null", b"[1]", b'{"value": 1}', b"1" * 100_000,
+    ],
+)  # fmt: skip
+def test_an_epsilon_that_is_none(web, world, epsilon):
+    body = b'{"name": "x", "arms": ["a", "b"], "epsilon": ' + epsilon + b"}"
+    said = refused(send(web, "POST", "/v1/experiments", body), 422)
+    assert said["field"] == "epsilon"
+    assert said["detail"].startswith("epsilon must be")
+    assert len(said["detail"]) < 200
+    assert len(world.rows(schema.experiment)) == 1
+
+
+def test_every_message_is_in_words(web):
+    """Each field of each request with values of all kinds: no pattern, no name of a type of Python."""
+    values = [1, -1, 10**30, 0.5, "", "A b\0", "x" * 5000, True, None, [], [1], ["x"] * 2000, {}, {"a": "b"}, [[]]]
+    asked = 0
+    for one in OPERATIONS:
+        if one.body is None:
+            continue
+        path = one.path.replace("{experiment}", "running").replace("{assignment}", "x").replace("{population}", "crowd")
+        for field in (*one.body.__struct_fields__, "unknown"):
+            for value in values:
+                said = web.request(one.method, path, json={field: value})
+                if said.status_code == 422:
+                    asked += 1
+                    detail = said.json()["detail"]
+                    assert not re.search(r"regex|`|\bstr\b|\bint\b|\bfloat\b|\barray\b|\$|\^", detail), detail
+                    assert len(detail) < 300
+                    assert "something else" not in detail, (one.name, field, value, detail)
+    assert asked > 100

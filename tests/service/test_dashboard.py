@@ -25,6 +25,7 @@ from discreet.service.experiments.control import Control
 from discreet.service.http.app import Outermost
 from discreet.service.http.metrics import Metrics
 from discreet.service.messages import NewKey
+from discreet.service.storage import EndedSession
 from tests._tools.service_board import DAY, DEALT, HOUR, NASTY, NOW, Board, furnish
 from tests._tools.service_copies import copies, statements
 from tests._tools.service_tools import World, new_file
@@ -177,6 +178,7 @@ def test_keys_that_do_not_open_are_told_why(board, key, status, words):
 
 def test_a_revoked_key_is_out_at_the_next_request(board, control, admin):
     assert admin.get("/").status_code == 200
+    control.make_key(NewKey("another admin", ["admin"]))
     control.revoke_key(control.authenticate(board.keys["admin"]).id)
     assert admin.get("/", follow_redirects=False).headers["location"].startswith("/login")
 
@@ -194,7 +196,7 @@ def test_an_expired_key_and_an_old_session_are_out(board):
 
 def test_a_forged_or_damaged_session_is_nobody(board, control):
     client = Visitor(board)
-    session = sessions.Session(control.authenticate(board.keys["admin"]).id, NOW + DAY)
+    session = sessions.Session("s", control.authenticate(board.keys["admin"]).id, NOW + DAY)
     forged = sessions.seal(b"1" * 32, session)
     good = sessions.seal(control.session_secret, session)
     for cookie in (forged, good[:-2], good.replace(".", ""), ".", "ä.ö", "x" * 5000, ""):
@@ -220,6 +222,28 @@ def test_signing_out(admin):
     answer = post(admin, "/logout")
     assert "You are signed out" in answer.text
     assert admin.get("/", follow_redirects=False).status_code == 303
+
+
+def test_signing_out_ends_copies_of_the_cookie_in_all_workers_and_no_other_session(board, admin):
+    thief, other = Visitor(board, Control(board.control.database)), sign_in(board)
+    thief.cookies.set("discreet-session", admin.cookies["discreet-session"])
+    assert thief.get("/").status_code == 200
+    token = token_in(admin.get("/planner"))
+    post(admin, "/logout")
+    assert thief.get("/", follow_redirects=False).status_code == 303
+    assert thief.post("/ledger", data={"token": token}, follow_redirects=False).status_code == 303
+    assert thief.post("/logout", data={"token": token}, follow_redirects=False).status_code == 303
+    assert other.get("/").status_code == 200
+
+
+def test_ended_sessions_are_forgotten_when_they_would_be_over(board):
+    for _ in range(2):
+        post(sign_in(board), "/logout")
+    board.clock.wait(12 * HOUR)
+    board.control.end_session("s", board.clock.now + 1)
+    board.control.end_session("s", board.clock.now + 1)  # as often as one likes
+    with board.control.database.reading() as transaction:
+        assert [one.id for one in transaction.rows(EndedSession)] == ["s"]
 
 
 def test_a_refresh_without_a_session_sends_the_whole_page_to_the_sign_in(board):
@@ -562,7 +586,7 @@ def test_pages_take_as_many_statements_for_many_experiments_as_for_some(board, a
             assert admin.get(path).status_code == 200
         counts.append(len(seen))
         copies(board.world, "button-colour", 60 * (len(counts) == 1))
-    assert counts[0] == counts[1] <= 16
+    assert counts[0] == counts[1] <= 18
 
 
 def test_whoever_sees_the_same_list_shares_what_was_built_within_a_second(board, admin):
@@ -593,10 +617,9 @@ def test_an_unchanged_part_takes_one_statement_besides_the_session(board, admin)
     seen = polled(admin.get("/"))
     with statements() as asked:
         assert admin.get(**seen).status_code == 304
-    rest = [
-        one for one in asked if one.startswith("SELECT") and "FROM api_key" not in one and "FROM setting" not in one
-    ]
-    assert len([one for one in rest if "FROM" in one]) == 1
+    session = ("FROM api_key", "FROM setting", "FROM ended_session")
+    rest = [one for one in asked if "FROM" in one and not any(table in one for table in session)]
+    assert len(rest) == 1
 
 
 def test_a_list_of_many_has_pages_that_need_no_script(board, admin):
@@ -658,7 +681,8 @@ def test_keys_and_lines_have_pages(board, control, admin):
 ASKED = {
     "session_secret", "now", "page_of_experiments", "list_facts", "facts", "names", "experiment", "epochs", "create",
     "replace", "delete", "start", "pause", "resume", "stop", "archive", "populations", "ledger", "ledger_page",
-    "create_population", "page_of_keys", "key", "make_key", "revoke_key", "authenticate", "algorithms", "plan",
+    "create_population", "page_of_keys", "last_admin", "make_key", "revoke_key", "authenticate", "session_key",
+    "end_session", "algorithms", "plan",
 }  # fmt: skip
 
 
@@ -930,6 +954,11 @@ def test_revoking_a_key(board, control, admin):
     assert control.authenticate(board.keys["program"]) is None
     assert [key.revoked_at for key in control.keys().keys if key.id == program] == [NOW]
     assert post(admin, "/keys/nothing/revoke").status_code == 404
+    assert "It cannot be revoked: it is the last key" in admin.get("/keys").text
+    refused = post(admin, f"/keys/{own}/revoke")
+    assert (refused.status_code, "Make another one first" in refused.text) == (409, True)
+    control.make_key(NewKey("another admin", ["admin"]))
+    assert "It cannot be revoked" not in admin.get("/keys").text
     assert post(admin, f"/keys/{own}/revoke").url.path == "/login"
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import event, text
 
 from discreet.mechanisms.curator import Curator
 from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments import closing, tokens
+from discreet.service.experiments import closing, readiness, tokens
 from discreet.service.messages import NewPopulation
 from discreet.service.storage import postgresql, schema
 from tests._tools.service_faults import noise_ratio, race, siege
@@ -259,7 +259,8 @@ def test_a_connection_that_died_while_idle_is_replaced_unnoticed(server, clock, 
     world.database.close()
 
 
-def test_without_connections_left_it_says_so_and_recovers(world):
+def test_without_connections_left_it_says_so_and_recovers(world, monkeypatch):
+    monkeypatch.setattr(readiness, "_FRESH", 0.0)
     world.start(**small())
     token = world.ask("banners", "ann")[0].assignment
     world.database.engine.pool._timeout = 0.05

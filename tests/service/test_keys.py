@@ -169,3 +169,22 @@ def test_pages_of_named_sites_may_assign_and_report(world):
             answer = web.request("OPTIONS", "/v1/rewards:batch", headers={"Origin": origin, **asks})
         assert (answer.headers.get("access-control-allow-origin") == origin) is allowed
         assert "access-control-allow-credentials" not in answer.headers
+
+
+def test_the_last_admin_key_that_does_not_expire_cannot_be_revoked(world):
+    first = world.control.authenticate(world.key).id
+    passing = made(world, "admin", expires_in=100.0)  # ends by itself one day: it does not count
+    made(world, "report", "assign", "analyse")
+    with world.web() as web:
+        said = web.delete(f"/v1/keys/{first}")
+        assert said.status_code == 409
+        assert "the last one with the scope admin that does not expire" in said.json()["detail"]
+        assert web.get("/v1/keys").status_code == 200
+        assert web.delete(f"/v1/keys/{passing.about.id}").status_code == 200
+        second = web.post("/v1/keys", json={"name": "second", "scopes": ["admin"]}).json()
+        assert web.delete(f"/v1/keys/{first}").status_code == 200
+        said = web.delete(f"/v1/keys/{second['about']['id']}", headers=bearer(second["key"]))
+        assert said.status_code == 409
+        assert (
+            web.delete(f"/v1/keys/{first}", headers=bearer(second["key"])).status_code == 200
+        )  # as often as one likes

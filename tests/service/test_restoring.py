@@ -1,21 +1,25 @@
 """A database from a backup: it is found out, nothing in it is released twice, and what was lost is charged."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy.exc import IntegrityError
 
+from discreet.core.errors import ArgumentError
 from discreet.service.experiments import budget, closing
 from discreet.service.experiments import journal as journal_module
 from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.readiness import Readiness
 from discreet.service.experiments.restoring import recover
-from discreet.service.http.background import Closer
+from discreet.service.http.background import Closer, Eraser
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.server import Settings, prepare
 from discreet.service.messages import NewPopulation
-from discreet.service.storage import schema
+from discreet.service.storage import queries, schema
 from tests._tools.service_tools import BASE, World, draft, is_sqlite, small
 
 
@@ -352,13 +356,29 @@ def test_a_population_that_was_made_after_the_backup_has_nothing_left(site):
     assert site.world.control.ledger("friends").population.left == "0"
 
 
-def test_without_a_journal_somebody_must_say_so(site):
+def test_without_a_journal_postgresql_knows_a_copy_and_for_a_file_somebody_must_say_so(site):
     begun = site.world.start(**small())
     site.back_up()
     site.put_back()
-    if site.server is not None:
-        assert site.start_server(journal=False) == []
-    assert site.start_server(journal=False, restored=True) == [(begun.id, 1)]
+    asked = {} if site.server is not None else {"restored": True}
+    assert site.start_server(journal=False, **asked) == [(begun.id, 1)]
+    assert site.start_server(journal=False) == []
+
+
+def test_a_server_that_runs_on_a_copy_releases_nothing(site):
+    if site.server is None:
+        pytest.skip("a file that is served is not replaced")
+    site.world.start(**small())
+    site.world.fill("banners")
+    site.back_up()
+    site.put_back()
+    site.world = World(site.world.url, site.world.clock)  # as a server whose connections were lost
+    site.world.clock.wait(60)
+    assert site.look() == 0
+    assert site.world.count(schema.release) == 0
+    assert any("is a copy" in reason for reason in Readiness(site.world.database).reasons())
+    site.start_server(journal=False)
+    assert Readiness(site.world.database).reasons() == []
 
 
 def test_totals_that_are_handed_in_are_in_the_journal(site):
@@ -403,3 +423,108 @@ def test_the_database_refuses_a_second_open_epoch(site):
             " epsilon, opened_at, full_at, due_at, closed_at, dropped, erased_parts, erased FROM epoch"
         )
     assert closing.due(site.world.database) == []
+
+
+# ---------------------------------------------------------------------- the journal itself
+
+
+def test_two_workers_write_each_line_once(site):
+    one, other = Journal(site.journal), Journal(site.journal)
+    for name in ("first", "second"):
+        site.world.start(name, **small())
+    database = site.world.database
+    for _ in range(3):
+        for name in ("first", "second"):
+            site.world.finish_epoch(name)
+            number = site.world.control.started(name).id
+            assert one.catch_up(database, number)
+            assert other.catch_up(database)
+            assert other.catch_up(database, number)
+            assert one.catch_up(database)
+        one, other = other, one
+    late = Journal(site.journal)  # a third worker, which starts now
+    assert late.catch_up(database)
+    written = [line.release for line in late.lines()]
+    assert len(written) == len(set(written)) == 6
+
+
+def test_many_processes_that_race_write_each_line_once(site):
+    site.world.start(**small())
+    for _ in range(4):
+        site.world.finish_epoch("banners")
+    journals = [Journal(site.journal) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(lambda journal: journal.catch_up(site.world.database), journals))
+    assert sorted(line.epoch for line in Journal(site.journal).lines()) == [1, 2, 3, 4]
+
+
+def test_only_new_epochs_are_read(site, monkeypatch):
+    read, honest = [], queries.digests
+    monkeypatch.setattr(queries, "digests", lambda *given: read.append(honest(*given)) or read[-1])
+    journal = Journal(site.journal)
+    for name in ("first", "second"):
+        site.world.start(name, **small())
+        site.world.finish_epoch(name)
+    journal.catch_up(site.world.database)
+    read.clear()
+    for _ in range(5):
+        site.world.finish_epoch("first")
+        journal.catch_up(site.world.database, site.world.control.started("first").id)
+    assert [len(rows) for rows in read] == [2] * 5  # the arms of one epoch, however many there were before
+    journal.catch_up(site.world.database)
+    journal.catch_up(site.world.database)
+    assert sum(len(rows) for rows in read) == 10
+    assert len(journal.lines()) == 7
+
+
+def test_a_journal_that_was_moved_away_is_written_anew(site):
+    site.world.start(**small())
+    end_epoch(site, "banners")
+    journal = Journal(site.journal)
+    journal.catch_up(site.world.database)
+    site.journal.rename(site.folder / "elsewhere")
+    site.world.finish_epoch("banners")
+    assert journal.catch_up(site.world.database)
+    assert [line.epoch for line in journal.lines()] == [1, 2]
+
+
+def test_a_journal_that_cannot_be_written_is_counted_and_said_once_a_minute(site, caplog, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(journal_module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    site.world.start(**small())
+    site.world.finish_epoch("banners")
+    folder = site.folder / "later"
+    journal = Journal(folder / "journal")
+    for later in (0.0, 30.0, 59.0, 60.0):
+        now[0] = 100.0 + later
+        assert not journal.catch_up(site.world.database)
+    said = [record.getMessage() for record in caplog.records if "journal" in record.getMessage()]
+    assert said == [f"the journal {journal.path} cannot be written: No such file or directory"] * 2
+    assert (journal.failures, journal.trouble) == (4, "No such file or directory")
+    folder.mkdir()
+    assert journal.catch_up(site.world.database)
+    assert journal.trouble is None
+    assert len(journal.lines()) == 1
+
+
+def test_a_closer_goes_on_without_its_journal(site):
+    """What was reported is deleted all the same, and the lines are written once the journal is back."""
+    site.world.start(**small())
+    site.world.fill("banners")
+    site.world.clock.wait(60)
+    journal = Journal(site.folder / "later" / "journal")
+    closer = Closer(site.world.database, Metrics(), journal)
+    assert closer.look() == 1
+    Eraser(site.world.database).look()
+    assert site.world.count(schema.assignment) == 0
+    journal.path.parent.mkdir()
+    closer.look()
+    assert len(journal.lines()) == 1
+
+
+def test_a_server_without_a_journal_that_can_be_written_does_not_start(site):
+    site.world.start(**small())
+    site.world.finish_epoch("banners")
+    site.settings = Settings(database=site.world.url, journal=str(site.folder / "nowhere" / "journal"))
+    with pytest.raises(ArgumentError, match="cannot be written"):
+        site.start_server()

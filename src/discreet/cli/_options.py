@@ -26,7 +26,7 @@ app = typer.Typer(
 def command(*examples: str) -> Callable[[Command], Command]:
     """Return a decorator for the function of a command, named after it, with examples at the end of its help."""
     epilog = "\n\n".join(["Examples:", *examples]) if examples else None
-    return lambda function: app.command(function.__name__.strip("_"), epilog=epilog)(function)
+    return lambda function: app.command(function.__name__.strip("_").replace("_", "-"), epilog=epilog)(function)
 
 
 def first_sentence(kind: object) -> str:

@@ -16,11 +16,15 @@ from discreet import _version
 from discreet.cli import FAILED, INTERRUPTED, Interrupted, missing_package
 from discreet.cli._console import complain, hint, show
 from discreet.cli._options import app
+from discreet.cli._settings import given_by
 from discreet.core.errors import ArgumentError, DiscreetError
 from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
-COMMANDS = ("simulate", "compare", "reproduce", "stop", "plan", "bounds", "audit", "serve", "policies", "plot")
+COMMANDS = (
+    *("simulate", "compare", "reproduce", "stop", "plan", "bounds", "audit", "policies", "plot"),
+    *("serve", "admin_key", "backup", "restore"),
+)
 
 for _name in COMMANDS:  # they appear in --help in this order
     importlib.import_module(f"discreet.cli.{_name}")
@@ -75,7 +79,9 @@ def _exit_code(arguments: Sequence[str]) -> int:
             raise
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "discreet"
-        raise ArgumentError(f"{error.format_message()}\n{where} --help says more") from error
+        param = getattr(error, "param", None)
+        source = given_by(context, param.name) if context and param is not None and param.name else ""
+        raise ArgumentError(f"{error.format_message()}{source}\n{where} --help says more") from error
     if code == INTERRUPTED:
         raise Interrupted("nothing was written")
     return code if isinstance(code, int) else FINE

@@ -18,6 +18,7 @@ from discreet._version import __version__
 from discreet.core import checks
 from discreet.core.errors import ArgumentError, ServiceError
 from discreet.service.messages import Problem, Request
+from discreet.service.wording import in_words
 
 T = TypeVar("T")
 
@@ -164,8 +165,10 @@ def checked(kind: type[T], fields: dict[str, Any]) -> T:
         ArgumentError: If a field is unknown, missing or wrong.
     """
     try:
-        return msgspec.convert(fields, kind)
+        return msgspec.json.decode(msgspec.json.encode(fields), type=kind)
     except msgspec.ValidationError as error:
+        raise ArgumentError(in_words(error, kind)[0]) from None
+    except TypeError as error:  # what JSON has no form for
         raise ArgumentError(str(error)) from None
 
 

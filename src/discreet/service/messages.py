@@ -3,9 +3,10 @@
 No answer can hold a reward: answers hold what was released, what was planned, and what follows from those.
 """
 
-from typing import Annotated, Any, Literal
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Raw, Struct, field, json
 
 MOST_UNITS = 1000
 MOST_REWARDS = 10_000
@@ -14,6 +15,7 @@ MOST_NAME = 200
 MOST_DESCRIPTION = 2000
 MOST_WINDOW = 10_000_000
 PAGE, MOST_LISTED = 50, 200
+MOST_SHOWN = 40
 SLUG = "[a-z0-9][a-z0-9-]{0,62}"
 DECIMAL = r"[0-9]{1,9}(\.[0-9]{1,18})?"
 
@@ -25,6 +27,18 @@ UnitName = Annotated[
     str, Meta(min_length=1, max_length=MOST_NAME, description="who or what is assigned: a person, a visit")
 ]
 Decimal = Annotated[str, Meta(pattern=f"^{DECIMAL}{_END}", description="a number as text, so that it stays exact")]
+if TYPE_CHECKING:
+    Amount = str
+else:  # read from what is written, a number or its text, and kept as text
+    Amount = Annotated[
+        Raw,
+        Meta(
+            description="a decimal number above 0, or its text; it is taken exactly as it is written",
+            extra_json_schema={
+                "type": ["number", "string"], "exclusiveMinimum": 0, "maximum": 1000, "pattern": f"^{DECIMAL}$",
+            },
+        ),
+    ]  # fmt: skip
 State = Literal["draft", "running", "paused", "stopped", "archived"]
 Scope = Literal["assign", "report", "analyse", "admin"]
 PrivacyUnit = Literal["person", "event"]
@@ -40,10 +54,30 @@ class Request(Struct, forbid_unknown_fields=True, omit_defaults=False):
     """The base class of requests: unknown fields are refused, so that a typing error does not pass in silence."""
 
 
+class WithAmounts(Request):
+    """The base class of requests with amounts of epsilon, which stay exact: a JSON number is never a float here."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, Raw):
+                setattr(self, name, _amount(name, bytes(value).decode()))
+
+
+def _amount(name: str, written: str) -> str:
+    """Return the text of a decimal from JSON."""
+    text = str(json.decode(written)) if written.startswith('"') else written
+    if not re.fullmatch(DECIMAL, text):
+        shown = written if len(written) <= MOST_SHOWN else f"{written[:MOST_SHOWN]}..."
+        places = "at most 9 digits before the point and 18 after it"
+        raise ValueError(f"{name} must be a decimal number such as 1 or 0.5, with {places}, got {shown}")
+    return text
+
+
 # ---------------------------------------------------------------------- experiments
 
 
-class NewExperiment(Request):
+class NewExperiment(WithAmounts):
     """A new experiment: its arms, its population, and its epsilon. It cannot be changed once it has started.
 
     A bandit has `arms` and a `policy`; a private running mean has a `rule` instead. `privacy_unit` "person" protects
@@ -60,7 +94,7 @@ class NewExperiment(Request):
     """
 
     name: Slug
-    epsilon: Decimal
+    epsilon: Amount
     arms: Annotated[list[Name], Meta(max_length=MOST_ARMS)] = field(default_factory=list)
     policy: str | None = None
     rule: str | None = None
@@ -300,17 +334,17 @@ class PlanView(Struct):
 # ---------------------------------------------------------------------- populations, keys, planning
 
 
-class NewPopulation(Request):
+class NewPopulation(WithAmounts):
     """People who may be in several experiments, and what all of these together may cost one of them."""
 
     name: Slug
-    budget: Decimal
+    budget: Amount
 
 
-class NewBudget(Request):
+class NewBudget(WithAmounts):
     """Another budget for a population: never less than is reserved."""
 
-    budget: Decimal
+    budget: Amount
 
 
 class LedgerEntry(Struct):
@@ -503,7 +537,11 @@ class Problem(Struct, omit_defaults=True):
 
 
 class Health(Struct):
-    """The state of a process."""
+    """The state of a process.
+
+    Attributes:
+        reasons: The reasons why it is unavailable.
+    """
 
     status: Literal["ok", "unavailable"]
-    detail: str = ""
+    reasons: list[str] = field(default_factory=list)

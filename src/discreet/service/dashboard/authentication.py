@@ -111,10 +111,11 @@ def _visit(control: Control, secure: bool, request: Request, form: Form) -> Visi
     now, secret = control.now(), control.session_secret
     cookie = request.cookies.get(sessions.cookie_name(secure))
     session = sessions.unseal(secret, cookie, now)
-    key = control.key(session.key) if session is not None else None
+    key = control.session_key(session.id, session.key) if session is not None else None
     if key is None or not may_read(key):
         return Visit(control, request, now, secure, form)
-    return Visit(control, request, now, secure, form, key, sessions.form_token(secret, cookie or ""))
+    request.scope["discreet.key"] = key.id  # for the access log
+    return Visit(control, request, now, secure, form, key, sessions.form_token(secret, cookie or ""), session)
 
 
 def _wanted(visit: Visit) -> str:

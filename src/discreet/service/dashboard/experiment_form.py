@@ -10,6 +10,7 @@ from discreet.service import messages as m
 from discreet.service.dashboard.fields import Fields
 from discreet.service.experiments.budget import DEFAULT_POPULATION
 from discreet.service.experiments.descriptions import PERSON_POLICY
+from discreet.service.wording import in_words
 
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
 PROMISES = ("alpha", "beta")  # options that say how good the answer is
@@ -112,11 +113,11 @@ def read(fields: Fields, algorithms: Sequence[m.AlgorithmView]) -> m.NewExperime
     if fields.errors:
         return None
     try:
-        return msgspec.convert(msgspec.to_builtins(new), m.NewExperiment)
+        return msgspec.json.decode(msgspec.json.encode(new), type=m.NewExperiment)
     except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at ")
-        name = place.strip("`$").removeprefix(".").partition("[")[0]
-        fields.refuse(name if name in fields.values else "", f"{message}.")
+        message, place = in_words(error, m.NewExperiment)
+        name = (place or "").partition("[")[0]
+        fields.refuse(name if name in fields.values else "", f"{message[0].upper()}{message[1:]}.")
         return None
 
 

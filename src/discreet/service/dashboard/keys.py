@@ -61,6 +61,7 @@ def _page(visit: Visit, fields: Fields, ticked: list[str], made: MadeKey | None 
         keys=[(key, is_valid(key, visit.now)) for key in keys],
         pager=Pager(number, total, "/keys", {}),
         made=made,
+        last=visit.control.last_admin(),
         fields=fields,
         ticked=ticked,
         scopes=SCOPES,

@@ -36,13 +36,15 @@ def sign_in(visit: Visit) -> Response:
             403,
         )
     response = moved(local(visit.form.text("next")))
-    session = sessions.Session(key.id, visit.now + sessions.LASTS)
+    session = sessions.new_session(key.id, visit.now)
     _set(response, visit, sessions.cookie_name(visit.secure), sessions.seal(visit.control.session_secret, session))
     return response
 
 
 def sign_out(visit: Visit) -> Response:
-    """End the session in this browser."""
+    """End the session, in this browser and wherever else its cookie may be."""
+    if visit.session is not None:
+        visit.control.end_session(visit.session.id, visit.session.until)
     response = moved("/login?done=goodbye")
     _set(response, visit, sessions.cookie_name(visit.secure), "", lasts=0)
     return response

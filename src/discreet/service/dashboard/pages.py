@@ -16,6 +16,7 @@ from starlette.types import Scope
 from discreet import _version
 from discreet._wording import duration, plural
 from discreet.service.dashboard import formatting
+from discreet.service.dashboard.sessions import Session
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
 from discreet.service.messages import KeyView
@@ -93,6 +94,7 @@ class Visit:
         form: The form that was posted, or an empty one.
         key: The key that is signed in, if any.
         token: The token of forms on the page.
+        session: The session, where a key is signed in.
     """
 
     control: Control
@@ -102,6 +104,7 @@ class Visit:
     form: Form
     key: KeyView | None = None
     token: str = ""
+    session: Session | None = None
 
     @property
     def path(self) -> str:

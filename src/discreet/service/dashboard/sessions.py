@@ -1,7 +1,8 @@
 """Sessions in signed cookies, and tokens that tie a form to the browser it was shown in.
 
-A session holds a key's id and when it ends, never the key. Its signature says that this service wrote it; the key
-itself is looked up at every request. A form's token is derived from the cookie, so a page of another site, which cannot
+A session holds its own id, a key's id and when it ends, never the key. Its signature says that this service wrote it;
+the key is looked up at every request, and so is whether somebody has signed out of the session: a copy of the cookie
+ends with it. A form's token is derived from the cookie, so a page of another site, which cannot
 read the cookie, cannot make one.
 """
 
@@ -21,12 +22,24 @@ class Session(msgspec.Struct, frozen=True):
     """A signed-in key.
 
     Args:
+        id: The session's random id.
         key: The key's id.
         until: When the session ends.
     """
 
+    id: str
     key: str
     until: float
+
+
+def new_session(key: str, now: float) -> Session:
+    """Return a new session.
+
+    Args:
+        key: The key's id.
+        now: The time.
+    """
+    return Session(secrets.token_urlsafe(16), key, now + LASTS)
 
 
 def cookie_name(secure: bool) -> str:
@@ -53,9 +66,9 @@ def unseal(secret: bytes, cookie: str | None, now: float) -> Session | None:
         cookie: The cookie's value.
         now: The time.
 
-    >>> cookie = seal(b"secret", Session(key="k1", until=100.0))
+    >>> cookie = seal(b"secret", Session(id="s1", key="k1", until=100.0))
     >>> unseal(b"secret", cookie, now=50.0)
-    Session(key='k1', until=100.0)
+    Session(id='s1', key='k1', until=100.0)
     >>> unseal(b"secret", cookie, now=100.0), unseal(b"another", cookie, now=50.0)
     (None, None)
     """

@@ -136,6 +136,8 @@ def close(
     Raises:
         PrivacyError: The epoch is not what the releases before it plan.
     """
+    if transaction.database.is_copy(transaction):
+        raise PrivacyError("the database is a copy, as of a backup; start the service again, so that it takes note")
     algorithm = standing.replay(transaction, row)
     plan = algorithm.plan()
     if plan is None or plan.learns != epoch.learns or standing.by_index(plan.pulls) != epoch.plan:

@@ -8,6 +8,7 @@ import json
 import secrets
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -16,16 +17,25 @@ import msgspec
 
 from discreet.service import messages as m
 from discreet.service.errors import conflict, invalid, not_found
-from discreet.service.experiments import budget, closing, descriptions, keys, planning, standing, views
+from discreet.service.experiments import budget, closing, descriptions, keys, planning, readiness, standing, views
 from discreet.service.experiments.assignments import Started
 from discreet.service.experiments.checking import Checked, Checker
 from discreet.service.experiments.descriptions import Description, described, find
 from discreet.service.experiments.epsilon import amount
-from discreet.service.storage import Database, DuplicateError, Experiment, Key, Population, Transaction, queries
+from discreet.service.storage import (
+    Database,
+    DuplicateError,
+    EndedSession,
+    Experiment,
+    Key,
+    Population,
+    Transaction,
+    queries,
+)
 from discreet.service.storage.migrations import migrate
 from discreet.service.storage.queries import Place, Wanted
 
-_SESSION_SECRET, _TOKEN_SECRET = "session secret", "token secret"
+_TOKEN_SECRET = "token secret"
 _ALL, _FIRST_LINES, _FIRST_KEYS = m.ExperimentsQuery(), m.LedgerQuery(), m.KeysQuery()
 T = TypeVar("T")
 
@@ -67,8 +77,12 @@ class Control:
         """Return the same with database connections of its own, for whoever reads a lot."""
         return Control(self.database.beside())
 
-    def set_up(self) -> str | None:
+    def set_up(self, deliver: Callable[[str], None] | None = None) -> str | None:
         """Bring the database to its newest form.
+
+        Args:
+            deliver: Takes the first key before it is valid; where it fails, there is none, and another one is made at
+                the next start.
 
         Returns:
             The first key, with the scope admin, if the database was empty.
@@ -77,20 +91,25 @@ class Control:
 
         def work(transaction: Transaction) -> str | None:
             transaction.lock(0)
-            if queries.read_setting(transaction, _SESSION_SECRET) is not None:
+            if queries.read_setting(transaction, keys.SESSION_SECRET) is not None:
                 return None
             now = transaction.now()
-            for name in (_SESSION_SECRET, _TOKEN_SECRET):
+            for name in (keys.SESSION_SECRET, _TOKEN_SECRET):
                 queries.write_setting(transaction, name, secrets.token_hex(32))
+            queries.write_setting(transaction, readiness.LATEST, "0")
+            self.database.settle(transaction)
             budget.create(transaction, budget.DEFAULT_POPULATION, budget.DEFAULT_BUDGET, now)
-            return keys.make(transaction, m.NewKey("first key", ["admin"]), now).key
+            key = keys.make(transaction, m.NewKey("first key", ["admin"]), now).key
+            if deliver is not None:
+                deliver(key)
+            return key
 
         return self.database.write(work)
 
     @property
     def session_secret(self) -> bytes:
         """The key that sessions are signed with, in all workers."""
-        return self._secret(_SESSION_SECRET)
+        return self._secret(keys.SESSION_SECRET)
 
     @cached_property
     def token_secret(self) -> bytes:
@@ -431,9 +450,39 @@ class Control:
             named = queries.names(transaction, {key.experiment for key in found if key.experiment is not None})
         return [keys.view(key) for key in found], total, named
 
-    def key(self, uid: str) -> m.KeyView | None:
-        """Return a key by its id; None if it is unknown, expired or revoked."""
-        return self.database.read(lambda transaction: keys.find(transaction, id=uid))
+    def last_admin(self) -> str | None:
+        """Return the id of the only key by which others can always be made; None if there are several."""
+        found = self.database.read(keys.lasting_admins)
+        return found[0] if len(found) == 1 else None
+
+    def session_key(self, session: str, uid: str) -> m.KeyView | None:
+        """Return the key of a session; None if the key is not valid, or the session was ended.
+
+        Args:
+            session: The session's id.
+            uid: The key's id.
+        """
+
+        def work(transaction: Transaction) -> m.KeyView | None:
+            ended = transaction.find(EndedSession, id=session) is not None
+            return None if ended else keys.find(transaction, id=uid)
+
+        return self.database.read(work)
+
+    def end_session(self, session: str, until: float) -> None:
+        """End a session in all workers.
+
+        Args:
+            session: The session's id.
+            until: When it would end by itself.
+        """
+
+        def work(transaction: Transaction) -> None:
+            queries.forget_sessions(transaction, transaction.now())
+            transaction.add(EndedSession(session, until))
+
+        with suppress(DuplicateError):  # it was ended before
+            self.database.write(work)
 
     def make_key(self, new: m.NewKey) -> m.MadeKey:
         """Make a key. It is shown this once."""
@@ -448,7 +497,7 @@ class Control:
         return self.database.write(work)
 
     def revoke_key(self, uid: str) -> m.KeyView:
-        """Revoke a key."""
+        """Revoke a key; never the last one that may make others."""
         return self.database.write(lambda transaction: keys.revoke(transaction, uid, transaction.now()))
 
     def authenticate(self, secret: str) -> m.KeyView | None:

@@ -26,7 +26,7 @@ def amount(field: str, text: str) -> Fraction:
     try:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):
-        raise invalid(field, f"{field} must be a decimal number such as '0.5', got {text!r}") from None
+        raise invalid(field, f"{field} must be a decimal number such as 0.5, got {text!r}") from None
     if not 0 < value <= _MOST:
         raise invalid(field, f"{field} must be above 0 and at most {_MOST}, got {text!r}")
     return value

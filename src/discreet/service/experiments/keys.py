@@ -6,10 +6,12 @@ import secrets
 from dataclasses import replace
 from typing import Any
 
-from discreet.service.errors import not_found
+from discreet.service.errors import conflict, not_found
 from discreet.service.messages import KeyView, MadeKey, NewKey
 from discreet.service.storage import Key, Transaction
 
+SESSION_SECRET = "session secret"
+"""The setting with the key that sessions of the dashboard are signed with."""
 _FORM = re.compile(r"dk_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
 
 
@@ -62,20 +64,30 @@ def revoke(transaction: Transaction, uid: str, now: float) -> KeyView:
         now: The time.
 
     Raises:
-        ServiceProblem: There is no such key.
+        ServiceProblem: There is no such key, or it is the last one that may make others.
     """
+    transaction.lock(0)  # or two admins could revoke the last two keys at the same time
     key = transaction.find(Key, id=uid, hold=True)
     if key is None:
         raise not_found(f"key {uid!r}")
+    if [uid] == lasting_admins(transaction):
+        raise conflict(
+            f"key {uid!r} is the last one with the scope admin that does not expire; nobody could make keys any more. "
+            "Make another one first"
+        )
     if key.revoked_at is None:
         key = replace(key, revoked_at=now)
         transaction.change(key, revoked_at=now)
     return view(key)
 
 
-def everything(transaction: Transaction) -> list[KeyView]:
-    """Return all keys, the newest first."""
-    return [view(key) for key in transaction.rows(Key, "-created_at")]
+def lasting_admins(transaction: Transaction) -> list[str]:
+    """Return the ids of the keys by which others can always be made.
+
+    A key that expires is none of them: whoever relies on it is locked out one day, though nobody revoked anything.
+    """
+    lasting = transaction.rows(Key, expires_at=None, revoked_at=None)
+    return [key.id for key in lasting if "admin" in key.scopes]
 
 
 def view(key: Key) -> KeyView:

@@ -6,13 +6,17 @@ charged, as far as it can be known. An experiment ran within its promise, and th
 ever released under, which is larger than the backup's if the same backup was restored before.
 """
 
+import secrets
 from dataclasses import replace
 from fractions import Fraction
 
 from discreet.service.experiments import budget, closing, standing
 from discreet.service.experiments.descriptions import described
 from discreet.service.experiments.journal import SETTLED, Journal, Line
+from discreet.service.experiments.keys import SESSION_SECRET
+from discreet.service.experiments.readiness import LATEST
 from discreet.service.storage import Database, Population, Transaction, queries
+from discreet.service.storage.backups import FROM_BACKUP
 
 Forfeited = tuple[str, int]
 """The public id of an experiment and the number of its epoch that was forfeited."""
@@ -24,15 +28,18 @@ def recover(database: Database, journal: Journal | None, *, asked: bool = True) 
     Args:
         database: The database.
         journal: The journal of releases, if there is one.
-        asked: False to do it only if the journal is still ahead of the database.
+        asked: False to do it only if the database is seen to come from a backup: it is marked as one, its tables are a
+            copy, or the journal is ahead of it.
 
     Returns:
         The epochs that were forfeited.
     """
 
     def work(transaction: Transaction) -> list[Forfeited]:
+        transaction.lock(0)  # of several servers that start, one recovers
         missing = [] if journal is None else journal.missing(transaction)
-        if not asked and not missing:
+        marked = queries.read_setting(transaction, FROM_BACKUP) is not None
+        if not (asked or missing or marked or database.is_copy(transaction)):
             return []
         promises: dict[str, Fraction] = {}
         for line in missing:
@@ -43,6 +50,10 @@ def recover(database: Database, journal: Journal | None, *, asked: bool = True) 
         forfeited = [_forfeit(transaction, row.id, promises.get(row.uid, Fraction(0))) for row in running]
         if journal is not None:  # remember how much of it has been paid for
             queries.write_setting(transaction, SETTLED, str(len(journal.lines())))
+        queries.delete_setting(transaction, FROM_BACKUP)
+        queries.update_setting(transaction, LATEST, "0")  # no deadline is left that a clock could have passed
+        queries.update_setting(transaction, SESSION_SECRET, secrets.token_hex(32))  # who has signed out since is out
+        database.settle(transaction)
         return [one for one in forfeited if one is not None]
 
     return database.write(work)

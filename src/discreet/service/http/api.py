@@ -15,12 +15,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from discreet.service import messages as m
+from discreet.service import wording
 from discreet.service.bodies import body_of
 from discreet.service.errors import ServiceProblem, conflict, invalid, not_found
 from discreet.service.experiments import tokens
 from discreet.service.experiments.assignments import Ask, Started, Tell, Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.readiness import Readiness
 from discreet.service.http.authorization import Authorizer
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.operations import OPERATIONS, Operation, document, operation
@@ -64,6 +66,7 @@ class API:
     def __init__(self, control: Control, writer: Writer, metrics: Metrics, journal: Journal | None, slow: Slow) -> None:
         self.control, self.writer, self.metrics, self.journal = control, writer, metrics, journal
         self.slow = slow
+        self.readiness = Readiness(control.database, journal)
         self.authorizer = Authorizer(control)
         self._document = _ENCODER.encode(document())
 
@@ -336,9 +339,9 @@ class API:
         """Make a key. It is shown this once."""
         return self.control.make_key(body)
 
-    @operation("DELETE", "/v1/keys/{key}", ADMIN, 404)
+    @operation("DELETE", "/v1/keys/{key}", ADMIN, 404, 409)
     def revoke_key(self, key: str) -> m.KeyView:
-        """Revoke a key."""
+        """Revoke a key; never the last admin key that does not expire."""
         return self.control.revoke_key(key)
 
     @operation("GET", "/v1/algorithms", READ)
@@ -360,17 +363,15 @@ class API:
 
     @operation("GET", "/readyz", None, 503)
     def ready(self) -> m.Health | Response:
-        """Answers 200 if the database does."""
-        try:
-            self.control.now()
-        except Exception as error:  # whatever it is, this process cannot serve now
-            return answer(m.Health("unavailable", type(error).__name__), 503)
-        return m.Health("ok")
+        """Answers 200 if the database and the journal can be written, and the clock has not jumped back."""
+        reasons = self.readiness.reasons()
+        return answer(m.Health("unavailable", reasons), 503) if reasons else m.Health("ok")
 
     async def show_metrics(self, request: Request) -> Response:
         """Return counts of requests in Prometheus' format. They need an admin's key: even sums depend on rewards."""
         await self.authorizer.check(request)
-        return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
+        failed = 0 if self.journal is None else self.journal.failures
+        return Response(self.metrics.text(failed_journal_writes=failed), media_type="text/plain; version=0.0.4")
 
     async def show_document(self, _: Request) -> Response:
         """Return the OpenAPI document."""
@@ -402,7 +403,7 @@ async def read(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
         async with body_of(request, MOST_BYTES, too_large) as body:
             return decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise _badly_formed(error) from None
+        raise _badly_formed(error, decoder.type) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ServiceProblem(400, "not JSON", f"the body is not JSON: {error}") from None
     except RecursionError:
@@ -426,13 +427,12 @@ def read_query(request: Request, kind: type[T]) -> T:
     try:
         return msgspec.convert(dict(given), kind, strict=False)
     except msgspec.ValidationError as error:
-        raise _badly_formed(error) from None
+        raise _badly_formed(error, kind) from None
 
 
-def _badly_formed(error: msgspec.ValidationError) -> ServiceProblem:
-    said = str(error)
-    field = said.partition(" - at `$.")[2].rstrip("`") or None
-    return ServiceProblem(422, "invalid request", said, field)
+def _badly_formed(error: msgspec.ValidationError, kind: type) -> ServiceProblem:
+    detail, field = wording.in_words(error, kind)
+    return ServiceProblem(422, "invalid request", detail, field)
 
 
 def _for_all(key: m.KeyView) -> None:

@@ -21,8 +21,10 @@ from discreet.service.errors import ServiceProblem, not_found
 from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.readiness import Readiness
 from discreet.service.http.api import API, Slow
-from discreet.service.http.background import TICK, Checking, Closer, Eraser
+from discreet.service.http.background import TICK, Background, Checking, Closer, Eraser
+from discreet.service.http.logs import log_access
 from discreet.service.http.metrics import Metrics
 from discreet.service.messages import Problem
 from discreet.service.storage import UNAVAILABLE
@@ -56,7 +58,9 @@ def make_app(
     metrics = Metrics()
     writer = writer or Writer(control.database)
     pages, threads = control.beside(), Threads()  # of their own: nobody who assigns or reports waits for a page
-    background = [
+    api = API(control, writer, metrics, journal, Slow(pages, threads))
+    background: list[Readiness | Background] = [
+        api.readiness,
         Closer(control.database, metrics, journal, tick or TICK),
         Eraser(control.database, tick or TICK),
         Checking(pages.checker, tick or TICK),
@@ -67,14 +71,14 @@ def make_app(
         for thread in background if tick is not None else ():
             thread.start()
         yield
-        for thread in background if tick is not None else ():
+        for thread in reversed(background) if tick is not None else ():
             thread.stop()
         writer.stop()
         threads.stop()
         pages.database.close()
 
     routes = [
-        *API(control, writer, metrics, journal, Slow(pages, threads)).routes(),
+        *api.routes(),
         Route("/client.js", _client),
         *dashboard.routes(pages, secure=secure, run=threads.run),
     ]
@@ -128,7 +132,9 @@ class Outermost:
         except Exception as error:  # its text could hold a reward, so only its kind is logged
             log.error("%s failed: %s", scope["method"], type(error).__name__)
         finally:
-            self._metrics.answered(status or 500, time.perf_counter() - began)
+            took = time.perf_counter() - began
+            self._metrics.answered(status or 500, took)
+            log_access(scope, status or 500, took)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Return the answer to a request for another host, or with a zero byte, which PostgreSQL does not take."""

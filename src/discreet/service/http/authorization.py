@@ -9,6 +9,7 @@ from starlette.requests import Request
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import keys
 from discreet.service.experiments.control import Control
+from discreet.service.http.logs import KEY_ID
 from discreet.service.http.refusals import Refusals
 from discreet.service.messages import KeyView, Scope
 
@@ -46,6 +47,7 @@ class Authorizer:
         at, found = self._good.get(key, (0.0, None))
         if found is None or time.monotonic() - at >= _MOMENT:
             found = await self._find(key, request.client.host if request.client else "", known=found is not None)
+        request.scope[KEY_ID] = found.id
         if "admin" not in found.scopes and not any(scope in found.scopes for scope in scopes):
             needed = " or ".join(scopes or ("admin",))
             having = ", ".join(found.scopes)

@@ -79,7 +79,7 @@ class Closer(Background):
         if closed:
             self._metrics.closed()
             if self._journal is not None:
-                self._journal.catch_up(self._database)
+                self._journal.catch_up(self._database, experiment)
         return closed
 
 

@@ -48,8 +48,12 @@ class Metrics:
             self._failed_closes += failed
             self._closed += not failed
 
-    def text(self) -> str:
-        """Return all counters in Prometheus' format."""
+    def text(self, *, failed_journal_writes: int = 0) -> str:
+        """Return all counters in Prometheus' format.
+
+        Args:
+            failed_journal_writes: The journal's own counter.
+        """
         with self._lock:
             answers = {f'{{code="{code}"}}': count for code, count in sorted(self._answers.items())}
             families: list[tuple[str, str, Mapping[str, int | str]]] = [
@@ -59,6 +63,7 @@ class Metrics:
                 ("assigned_units_total", "counter", {"": self._assigned}),
                 ("closed_epochs_total", "counter", {"": self._closed}),
                 ("failed_closes_total", "counter", {"": self._failed_closes}),
+                ("failed_journal_writes_total", "counter", {"": failed_journal_writes}),
             ]
         lines = []
         for name, kind, samples in families:

@@ -152,7 +152,7 @@ def _answer(operation: Operation) -> dict[str, Any]:
 
 def _problem(operation: Operation, status: int) -> dict[str, Any]:
     if operation.name == "ready":
-        return {"description": "it does not", "content": _content(m.Health)}
+        return {"description": "it cannot serve now, and says why", "content": _content(m.Health)}
     return {"description": _WORDS[status], "content": _content(m.Problem, "application/problem+json")}
 
 

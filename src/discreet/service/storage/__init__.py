@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 from sqlalchemy.exc import ArgumentError as UrlError
 from sqlalchemy.exc import NoSuchModuleError
@@ -9,12 +10,12 @@ from sqlalchemy.exc import NoSuchModuleError
 from discreet.core.errors import ArgumentError
 from discreet.service.storage.database import UNAVAILABLE, Database, Dealt, DuplicateError, Slot, Transaction
 from discreet.service.storage.postgresql import PostgreSQL
-from discreet.service.storage.schema import Epoch, Experiment, Key, Line, Population, Released
+from discreet.service.storage.schema import EndedSession, Epoch, Experiment, Key, Line, Population, Released
 from discreet.service.storage.sqlite import SQLite
 
 __all__ = [
-    "UNAVAILABLE", "Database", "Dealt", "DuplicateError", "Epoch", "Experiment", "Key", "Line", "Population",
-    "PostgreSQL", "Released", "SQLite", "Slot", "Transaction", "open_database",
+    "UNAVAILABLE", "Database", "Dealt", "DuplicateError", "EndedSession", "Epoch", "Experiment", "Key", "Line",
+    "Population", "PostgreSQL", "Released", "SQLite", "Slot", "Transaction", "file_of", "open_database",
 ]  # fmt: skip
 
 
@@ -28,15 +29,26 @@ def open_database(address: str | os.PathLike[str], clock: Callable[[], float] | 
     Raises:
         ArgumentError: There is no database of this kind, or the address cannot be read.
     """
-    where = os.fspath(address)
-    if "://" not in where:
-        return SQLite(where, clock)
-    scheme, _, rest = where.partition("://")
-    if scheme == "sqlite":
-        return SQLite(rest.removeprefix("/") or where, clock)
+    file = file_of(address)
+    if file is not None:
+        return SQLite(file, clock)
+    scheme, _, rest = os.fspath(address).partition("://")
     if scheme in {"postgresql", "postgres", "postgresql+psycopg"}:
         try:
             return PostgreSQL(f"postgresql://{rest}", clock)
         except (UrlError, ValueError, NoSuchModuleError) as error:
             raise ArgumentError(f"database must be an address such as postgresql://user@host/name: {error}") from None
     raise ArgumentError(f"database must be a file or start with postgresql://, got {scheme}://...")
+
+
+def file_of(address: str | os.PathLike[str]) -> Path | None:
+    """Return the SQLite file at an address; None if it is no file's.
+
+    >>> file_of("team.db"), file_of("sqlite:///team.db"), file_of("postgresql://ann@host/team")
+    (PosixPath('team.db'), PosixPath('team.db'), None)
+    """
+    where = os.fspath(address)
+    scheme, mark, rest = where.partition("://")
+    if not mark:
+        return Path(where)
+    return Path(rest.removeprefix("/") or where) if scheme == "sqlite" else None

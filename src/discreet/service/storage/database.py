@@ -153,6 +153,11 @@ class Transaction:
     def now(self) -> float:
         """Return the time in seconds since 1970, by the clock that all workers share."""
         clock, given = self.database.clock()
+        return self.database.saw(float(self.run(f"SELECT {clock}", given)[0][0]))
+
+    def raw_now(self) -> float:
+        """Return the time by the clock itself, which may have jumped back."""
+        clock, given = self.database.raw_clock()
         return float(self.run(f"SELECT {clock}", given)[0][0])
 
     def lock(self, *experiments: int, shared: bool = False) -> None:
@@ -237,6 +242,7 @@ class Database(ABC):
         self.engine = engine
         self._clock = clock
         self._beside: list[Database] = []
+        self._latest = 0.0
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
@@ -249,6 +255,12 @@ class Database(ABC):
         """Open a transaction that reads what is committed, and never waits for a writer."""
         with self.engine.connect() as connection, connection.begin():
             yield Transaction(self, connection)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
+        """Open a transaction that reads what one moment saw, however long it takes."""
+        with self.reading() as transaction:
+            yield transaction
 
     def write(self, work: Callable[[Transaction], _Result]) -> _Result:
         """Do some work in one transaction, from its start again where writers collided.
@@ -292,8 +304,21 @@ class Database(ABC):
         return None
 
     def clock(self) -> tuple[str, dict[str, float]]:
-        """Return the time in seconds since 1970 as SQL, and the SQL's parameters."""
+        """Return the time in seconds since 1970 as SQL, and the SQL's parameters.
+
+        It never goes back: where the clock jumps back, it stands still until that has caught up, or rewards that were
+        late, and keys and sessions that were over, would be good again.
+        """
+        return ":now", {"now": self.saw(self.raw_clock()[1]["now"])}
+
+    def raw_clock(self) -> tuple[str, dict[str, float]]:
+        """Return the time of the clock itself, which may have jumped back, as `clock` does."""
         return ":now", {"now": (self._clock or time.time)()}
+
+    def saw(self, now: float) -> float:
+        """Take note of a time, and return the latest one that this process has seen."""
+        self._latest = max(self._latest, now)
+        return self._latest
 
     def new_shard(self) -> str:
         """Return the name of a writer's own counters, so that writers do not wait for each other."""
@@ -306,6 +331,18 @@ class Database(ABC):
     @abstractmethod
     def _open_beside(self) -> Database:
         """Return the same database with `FEW` connections."""
+
+    def is_copy(self, transaction: Transaction) -> bool:
+        """Return True if the tables are seen to be a copy, as of a dump that was restored."""
+        return False
+
+    def settle(self, transaction: Transaction) -> None:
+        """Note where the tables are, so that a copy of them is found out."""
+        return
+
+    def continue_numbers(self, transaction: Transaction) -> None:
+        """Have new rows numbered after those that were copied."""
+        return
 
     @abstractmethod
     def set_room_aside(self, transaction: Transaction, size: int) -> None:

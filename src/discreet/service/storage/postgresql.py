@@ -3,7 +3,8 @@
 import math
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Any
 
@@ -15,6 +16,11 @@ from discreet.service.storage.database import FEW, Collision, Database, Dealt, S
 
 _IDLE = 1.0  # seconds after which a connection is tested before it is used
 _BETWEEN_VACUUMS = 60.0  # seconds
+_CLOCK = "CAST(extract(epoch FROM clock_timestamp()) AS float8)"
+_NOTE = {"name": "place of the tables"}
+_PLACE = """SELECT (SELECT system_identifier FROM pg_control_system()),
+    substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
+    (SELECT oid FROM pg_database WHERE datname = current_database())"""
 _ADVISORY = 1684632419  # the first key of our advisory locks
 _DEALT_ONCE = {"assignment_pkey", "unit_slot_pkey", "participant_pkey", "lease_pkey"}
 _LEASE_TYPES = dict.fromkeys(Dealt._fields[2:-2], "bigint") | dict.fromkeys(Dealt._fields[-2:], "float8")
@@ -81,10 +87,51 @@ class PostgreSQL(Database):
         return PostgreSQL(self.engine.url, self._clock, pool_size=FEW, max_overflow=0)
 
     def clock(self) -> tuple[str, dict[str, float]]:
-        """Return the server's clock, which is the same for all workers."""
+        """Return the server's clock, which is the same for all workers, and never goes back."""
         if self._clock is not None:
             return super().clock()
-        return "CAST(extract(epoch FROM clock_timestamp()) AS float8)", {}
+        return f"GREATEST({_CLOCK}, :latest)", {"latest": self._latest}
+
+    def raw_clock(self) -> tuple[str, dict[str, float]]:
+        """Return the server's clock as it is."""
+        return super().raw_clock() if self._clock is not None else (_CLOCK, {})
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
+        """Open a transaction that reads what one moment saw, however long it takes."""
+        connected = self.engine.connect().execution_options(isolation_level="REPEATABLE READ")
+        with connected as connection, connection.begin():
+            yield Transaction(self, connection)
+
+    def is_copy(self, transaction: Transaction) -> bool:
+        """Compare where the tables are with where they were.
+
+        The note names the server, its timeline, the database and the transaction that wrote the note. A dump that is
+        restored is written by another transaction, and mostly elsewhere; a restore to a point in time, or a standby
+        that takes over, begins a timeline.
+        """
+        noted = transaction.run(
+            "SELECT value, CAST(CAST(xmin AS text) AS bigint) FROM setting WHERE name = :name", _NOTE
+        )
+        if not noted:
+            return True
+        ((value, writer),) = noted
+        place, _, transaction_id = value.rpartition(" ")
+        return bool(place != self._place(transaction) or int(transaction_id) % 2**32 != writer)
+
+    def settle(self, transaction: Transaction) -> None:
+        """Note the server, its timeline, the database and this transaction."""
+        transaction.run("DELETE FROM setting WHERE name = :name", _NOTE)
+        given = {**_NOTE, "place": self._place(transaction)}
+        transaction.run("INSERT INTO setting VALUES (:name, :place || ' ' || CAST(txid_current() AS text))", given)
+
+    def _place(self, transaction: Transaction) -> str:
+        return " ".join(str(part) for part in transaction.run(_PLACE, {})[0])
+
+    def continue_numbers(self, transaction: Transaction) -> None:
+        """Set the sequence of experiments."""
+        sequence = "pg_get_serial_sequence('experiment', 'id')"
+        transaction.run(f"SELECT setval({sequence}, max(id)) FROM experiment HAVING max(id) > 0", {})
 
     def erase_traces(self) -> bool:
         """Have the server remove deleted rows from its tables and indexes, at most once a minute.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Text, and_, case, delete, func, or_, select, type_coerce
+from sqlalchemy import ColumnElement, Text, and_, case, delete, func, or_, select, type_coerce, update
 
 from discreet.service.messages import State
 from discreet.service.storage import schema
@@ -25,8 +25,24 @@ _WITH_OPEN_EPOCH = (
 )
 
 
-Digest = tuple[str, int, str, Fraction, str]
-"""Of a release: its experiment's public id, its epoch's number, its population, what is promised, and its digest."""
+class Digest(NamedTuple):
+    """The digest of a release, and what it belongs to.
+
+    Attributes:
+        number: Its experiment's number.
+        experiment: Its experiment's public id.
+        epoch: Its epoch's number.
+        population: The population that pays for it.
+        promised: What its experiment may cost.
+        digest: The digest.
+    """
+
+    number: int
+    experiment: str
+    epoch: int
+    population: str
+    promised: Fraction
+    digest: str
 
 
 def find_experiment(transaction: Transaction, name: str) -> Experiment | None:
@@ -325,22 +341,30 @@ def ended(transaction: Transaction) -> Epoch | None:
     return next((Epoch(*row) for row in transaction.fetch(query.with_for_update(skip_locked=True))), None)
 
 
-def count_releases(transaction: Transaction) -> int:
-    """Return the number of releases of all experiments."""
-    found: int = transaction.execute(select(func.count()).select_from(RELEASE)).scalar_one()
-    return found
+def closed_counts(transaction: Transaction) -> dict[int, int]:
+    """Return the number of closed epochs of each experiment that has any, by the experiment's number."""
+    query = select(EXPERIMENT.c.id, EXPERIMENT.c.epochs).where(EXPERIMENT.c.epochs > 0)
+    return dict(transaction.fetch(query))
 
 
-def digests(transaction: Transaction) -> list[Digest]:
-    """Return the digest of every release, in the order of experiments, epochs and parts."""
-    about = (EXPERIMENT.c.uid, RELEASE.c.epoch, EXPERIMENT.c.population, EXPERIMENT.c.epsilon, RELEASE.c.digest)
+def digests(transaction: Transaction, experiment: int | None = None, after: int = 0) -> list[Digest]:
+    """Return the digest of every release, in the order of experiments, epochs and parts.
+
+    Args:
+        transaction: The transaction.
+        experiment: The number of the only experiment to look at; by default all.
+        after: The epoch after which to begin.
+    """
+    columns = EXPERIMENT.c
+    about = (columns.id, columns.uid, RELEASE.c.epoch, columns.population, columns.epsilon, RELEASE.c.digest)
     query = (
         select(*about)
-        .join(EXPERIMENT, EXPERIMENT.c.id == RELEASE.c.experiment)
+        .join(EXPERIMENT, columns.id == RELEASE.c.experiment)
         .order_by(RELEASE.c.experiment, RELEASE.c.epoch, RELEASE.c.part)
     )
-    found: list[Any] = transaction.fetch(query)
-    return found
+    if experiment is not None:
+        query = query.where(RELEASE.c.experiment == experiment, RELEASE.c.epoch > after)
+    return [Digest(*row) for row in transaction.fetch(query)]
 
 
 def read_setting(transaction: Transaction, name: str) -> str | None:
@@ -364,3 +388,34 @@ def write_setting(transaction: Transaction, name: str, value: str) -> None:
     """
     transaction.execute(delete(schema.setting).where(schema.setting.c.name == name))
     transaction.add(Setting(name, value))
+
+
+def update_setting(transaction: Transaction, name: str, value: str) -> None:
+    """Change a value of the whole service that is there; of several who do so at once, the last one stands.
+
+    Args:
+        transaction: The transaction.
+        name: The value's name.
+        value: The value.
+    """
+    transaction.execute(update(schema.setting).where(schema.setting.c.name == name).values(value=value))
+
+
+def delete_setting(transaction: Transaction, name: str) -> None:
+    """Delete a value of the whole service, if it is there.
+
+    Args:
+        transaction: The transaction.
+        name: The value's name.
+    """
+    transaction.execute(delete(schema.setting).where(schema.setting.c.name == name))
+
+
+def forget_sessions(transaction: Transaction, now: float) -> None:
+    """Delete ended sessions that would be over by now.
+
+    Args:
+        transaction: The transaction.
+        now: The time.
+    """
+    transaction.execute(delete(schema.ended_session).where(schema.ended_session.c.until <= now))

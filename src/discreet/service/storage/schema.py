@@ -338,6 +338,19 @@ class Key:
     revoked_at: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class EndedSession:
+    """A row of the table `ended_session`: somebody has signed out, and all copies of the cookie are worth nothing.
+
+    Args:
+        id: The session's random id.
+        until: When it would have ended by itself, and this row with it.
+    """
+
+    id: str
+    until: float
+
+
 setting = table_of(Setting, "setting", "name", comment="values of the whole service")
 
 population = table_of(Population, "population", "name")
@@ -422,3 +435,5 @@ release = table_of(Released, "release", "experiment", "epoch", "part")
 ledger = table_of(Line, "ledger", "population", "number")
 
 api_key = table_of(Key, "api_key", "id", unique=("digest",))
+
+ended_session = table_of(EndedSession, "ended_session", "id", comment="sessions that were signed out of")

@@ -18,11 +18,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import dashboard
+from discreet.service.dashboard.authentication import guarded
 from discreet.service.errors import ServiceProblem, not_found
 from discreet.service.experiments import closing
 from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
+from discreet.service.http import docs
 from discreet.service.http.api import API
 from discreet.service.http.logs import log_access
 from discreet.service.http.metrics import Metrics
@@ -131,6 +133,7 @@ def make_app(
     routes = [
         *api.routes(),
         Route("/client.js", _client),
+        Route("/docs", guarded(control, secure, docs.show, "anybody")),
         *dashboard.routes(control, secure=secure),
     ]
     handlers: dict[Any, Callable[[Request, Any], Response]] = {

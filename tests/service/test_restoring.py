@@ -1,6 +1,7 @@
 """A database from a backup: it is found out, nothing in it is released twice, and what was lost is charged."""
 
 import shutil
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from discreet.core.errors import ArgumentError
 from discreet.service.experiments import budget, closing
 from discreet.service.experiments import journal as journal_module
+from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.readiness import Readiness
 from discreet.service.experiments.restoring import recover
@@ -19,7 +21,8 @@ from discreet.service.http.background import Closer, Eraser
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.server import Settings, prepare
 from discreet.service.messages import NewPopulation
-from discreet.service.storage import queries, schema
+from discreet.service.storage import open_database, queries, schema
+from tests._tools.postgres import tool
 from tests._tools.service_tools import BASE, World, draft, is_sqlite, small
 
 
@@ -528,3 +531,23 @@ def test_a_server_without_a_journal_that_can_be_written_does_not_start(site):
     site.settings = Settings(database=site.world.url, journal=str(site.folder / "nowhere" / "journal"))
     with pytest.raises(ArgumentError, match="cannot be written"):
         site.start_server()
+
+
+@pytest.mark.system
+def test_a_dump_that_is_restored_into_the_same_database_is_found_out(server):
+    """Whoever cleans up in it is not taken for that, and an ordinary role can look."""
+    server.query("postgres", "DROP DATABASE IF EXISTS team")
+    server.query("postgres", "DROP ROLE IF EXISTS ann")
+    server.query("postgres", "CREATE ROLE ann LOGIN")
+    server.query("postgres", "CREATE DATABASE team OWNER ann")
+    database = open_database(server.url("team").replace("discreet@", "ann@"))
+    Control(database).set_up()
+    server.query("team", "VACUUM FULL setting")
+    server.query("team", "VACUUM FREEZE setting")
+    assert not database.read(database.is_copy)
+    database.close()
+    where = ["-h", "127.0.0.1", "-p", str(server.port), "-U", "ann"]
+    dump = subprocess.run([tool("pg_dump"), *where, "--clean", "team"], capture_output=True, check=True).stdout
+    subprocess.run([tool("psql"), "-q", *where, "team"], input=dump, check=True, capture_output=True)
+    assert database.read(database.is_copy)
+    database.close()

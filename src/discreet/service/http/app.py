@@ -17,11 +17,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import dashboard
+from discreet.service.dashboard.authentication import guarded
 from discreet.service.errors import ServiceProblem, not_found
 from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.readiness import Readiness
+from discreet.service.http import docs
 from discreet.service.http.api import API, Slow
 from discreet.service.http.background import TICK, Background, Checking, Closer, Eraser
 from discreet.service.http.logs import log_access
@@ -80,6 +82,7 @@ def make_app(
     routes = [
         *api.routes(),
         Route("/client.js", _client),
+        Route("/docs", guarded(pages, secure, docs.show, "anybody", threads.run)),
         *dashboard.routes(pages, secure=secure, run=threads.run),
     ]
     handlers: dict[Any, Callable[[Request, Any], Response]] = {

@@ -53,7 +53,7 @@ def _about_tokens(unknown: int, stale: int) -> Iterator[Finding]:
     if unknown:
         words = f"{_up_to(unknown)} came with a token that this service did not make."
         advice = (
-            "Send the whole text of `assignment`, as it was answered: not the unit's name, and not cut, changed or of "
+            "Send the whole text that was answered as assignment: not the unit's name, and not cut, changed or of "
             "another service. If other programs use the same key, they may be theirs."
         )
         yield Finding("problem", "unknown-tokens", words, advice)
@@ -101,7 +101,7 @@ def _about_values(description: Description, rewards: Sequence[float]) -> Iterato
             "be moved to the nearer end."
         )
         advice = (
-            "Divide rewards so that they fit, or change the draft's range (`low`, `high`), which cannot be done later."
+            "Divide rewards so that they fit, or change the draft's range (low, high), which cannot be done later."
         )
         kind = "all-out-of-range" if len(outside) == len(rewards) else "some-out-of-range"
         yield Finding("problem", kind, words, advice)

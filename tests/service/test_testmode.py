@@ -5,6 +5,7 @@ import json
 import pytest
 
 from discreet.service import messages as m
+from discreet.service import threads
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import integration, testmode, tokens
 from discreet.service.experiments.descriptions import describe
@@ -344,6 +345,17 @@ def test_requests_of_running_experiments_ask_for_no_test(world):
             ask(web, "bob")
             tell(web, (given, 1))
         assert not [one for one in seen if "test" in one]
+
+
+def test_running_experiments_do_not_wait_for_the_threads_of_tests(tested, monkeypatch):
+    tested.start("real", **small())
+    with tested.web() as web:
+        (mine,), (real,) = ask(web, "ann"), ask(web, "ann", name="real")
+        monkeypatch.setattr(threads, "MOST_WAITING", 0)
+        assert web.post(f"{ONE}/assignments", json={"units": ["bob"]}).status_code == 503
+        assert web.put(f"/v1/rewards/{mine['assignment']}", json={"reward": 1}).status_code == 503
+        assert tell(web, ("x" * 48, 1), (real, 1)) == ["unknown", "accepted"]
+        assert ask(web, "bob", name="real")[0]["learn"]
 
 
 # ---------------------------------------------------------------------- tokens that nobody made

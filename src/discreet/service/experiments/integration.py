@@ -100,9 +100,7 @@ def _about_values(description: Description, rewards: Sequence[float]) -> Iterato
             f"{share} rewards are outside {low:g} to {high:g}, from {min(outside):g} to {max(outside):g}: each would "
             "be moved to the nearer end."
         )
-        advice = (
-            "Divide rewards so that they fit, or change the draft's range (low, high), which cannot be done later."
-        )
+        advice = "Divide rewards so that they fit, or change the draft's range (low, high), which cannot be done later."
         kind = "all-out-of-range" if len(outside) == len(rewards) else "some-out-of-range"
         yield Finding("problem", kind, words, advice)
     if len(rewards) >= ENOUGH and len(set(rewards)) == 1:

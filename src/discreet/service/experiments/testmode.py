@@ -7,6 +7,7 @@ cannot be tested.
 
 import math
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -50,6 +51,7 @@ class TestModes:
     def __init__(self, database: Database, token_secret: bytes) -> None:
         self._database, self._token_secret = database, token_secret
         self._known: tuple[float, list[testmode.Running]] | None = None
+        self._turn = threading.Lock()  # traffic of running experiments waits for one transaction of a test at most
 
     # ------------------------------------------------------------------ the life of a test
 
@@ -141,7 +143,8 @@ class TestModes:
                 raise conflict(f"experiment {row.name!r} is not started, and its test has ended: {_end(test)}")
             return self._assign(transaction, test, described(row), request, now)
 
-        return self._database.write(work)
+        with self._turn:
+            return self._database.write(work)
 
     def _assign(
         self, transaction: Transaction, test: TestMode, description: Description, request: m.AssignRequest, now: float
@@ -182,7 +185,7 @@ class TestModes:
         Args:
             places: What their tokens say; None for tokens that this service did not make.
         """
-        return self._known is None or self._is_old() or bool(self._known[1]) or any(map(_is_test, places))
+        return self._known is None or self._is_old() or bool(self._known[1]) or any(map(is_of_test, places))
 
     def tell(self, reports: Sequence[Report], only: str | None = None) -> list[m.Status]:
         """Take reports that no running experiment takes.
@@ -199,13 +202,14 @@ class TestModes:
         """
         by_experiment: dict[int, list[int]] = {}
         for index, (place, reward) in enumerate(reports):
-            if place is not None and place.epoch == tokens.TEST:
+            if place is not None and is_of_test(place):
                 by_experiment.setdefault(place.experiment, []).append(index)
                 if not math.isfinite(reward):
                     raise invalid("reward", "reward must be a finite number")
         statuses: list[m.Status] = ["unknown"] * len(reports)
         for experiment, indexes in sorted(by_experiment.items()):
-            told = self._database.write(_telling(experiment, [reports[index] for index in indexes], only))
+            with self._turn:
+                told = self._database.write(_telling(experiment, [reports[index] for index in indexes], only))
             for index, status in zip(indexes, told, strict=True):
                 statuses[index] = status
         unknown = sum(place is None for place, _ in reports)
@@ -225,7 +229,8 @@ class TestModes:
                 most = min(MOST_COUNTED, test.unknown + count)
                 transaction.change(test, unknown=most, changes=test.changes + 1)
 
-        self._database.write(work)
+        with self._turn:
+            self._database.write(work)
         self._known = None
 
     def _running(self) -> list[testmode.Running]:
@@ -238,6 +243,15 @@ class TestModes:
 
     def _is_old(self) -> bool:
         return self._known is not None and time.monotonic() - self._known[0] > _FRESH
+
+
+def is_of_test(place: Place | None) -> bool:
+    """Return True if a token is of a test.
+
+    Args:
+        place: What it says; None if this service did not make it.
+    """
+    return place is not None and place.epoch == tokens.TEST
 
 
 def discard(transaction: Transaction, row: Experiment) -> None:
@@ -363,10 +377,6 @@ def _without_first(names: Sequence[bytes], added: dict[bytes, TestedUnit]) -> li
 def _place(test: TestMode, unit: TestedUnit) -> Place:
     tag = tokens.unit_tag(test.secret, test.generation, unit.number, unit.name)
     return Place(test.experiment, tokens.TEST, test.generation, unit.number, tag)
-
-
-def _is_test(place: Place | None) -> bool:
-    return place is not None and place.epoch == tokens.TEST
 
 
 def _report(row: Experiment, test: TestMode, units: Sequence[TestedUnit], now: float) -> m.TestReport:

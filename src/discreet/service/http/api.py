@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class Slow(NamedTuple):
-    """What lists and other slow reads have for themselves.
+    """What lists, other slow reads and tests have for themselves.
 
     Attributes:
         control: The control plane, with database connections of its own.
@@ -58,7 +58,7 @@ class API:
         writer: Assigns units and counts rewards.
         metrics: Counters of this process.
         journal: The journal of releases, if there is one.
-        slow: For lists and other slow reads.
+        slow: For lists and other slow reads, and for tests.
     """
 
     def __init__(self, control: Control, writer: Writer, metrics: Metrics, journal: Journal | None, slow: Slow) -> None:
@@ -113,8 +113,8 @@ class API:
         try:
             started = await self._started(experiment, caller)
         except NotStarted:
-            tests = self.control.tests
-            return m.Assignments(await run_in_threadpool(tests.assign, experiment, body, caller.experiment))
+            assign = self.slow.control.tests.assign
+            return m.Assignments(await self.slow.threads.run(assign, experiment, body, caller.experiment))
         units = units_of(started.description, body)
         assigned = await self.writer.do(Ask(started, units))
         self.metrics.assigned(len(units))
@@ -173,11 +173,16 @@ class API:
     async def _with_tests(
         self, caller: m.KeyView, told: list[Tell | m.Status], others: list[testmode.Report]
     ) -> list[Tell | m.Status]:
-        """Return the same with the statuses of those that are of a test."""
-        tests = self.control.tests
-        if not tests.concerns(place for place, _ in others):
+        """Return the same with the statuses of those that are of a test. Unknown tokens alone make no report fail."""
+        tests, places = self.slow.control.tests, [place for place, _ in others]
+        if not tests.concerns(places):
             return told
-        statuses = iter(await run_in_threadpool(tests.tell, others, caller.experiment))
+        try:
+            statuses = iter(await self.slow.threads.run(tests.tell, others, caller.experiment))
+        except ServiceProblem as problem:
+            if problem.status != 503 or any(map(testmode.is_of_test, places)):
+                raise
+            return told
         return [one if isinstance(one, Tell) else next(statuses) for one in told]
 
     async def _reportable(self, caller: m.KeyView, number: int) -> Started | None:
@@ -243,7 +248,7 @@ class API:
     @operation("POST", f"{ONE}/test", ADMIN, 404, 409)
     def begin_test(self, experiment: str) -> m.TestReport:
         """Put a draft into test mode, for a day or 1,000 units, which are not protected. It costs no epsilon."""
-        return self.control.tests.begin(experiment)
+        return self.slow.control.tests.begin(experiment)
 
     @operation("GET", f"{ONE}/test", READ, 404, slow=True)
     def show_test(self, caller: m.KeyView, experiment: str) -> m.TestReport:
@@ -258,7 +263,7 @@ class API:
     @operation("DELETE", f"{ONE}/test", ADMIN, 404)
     def end_test(self, experiment: str) -> None:
         """End test mode, and throw away what was sent."""
-        self.control.tests.end(experiment)
+        self.slow.control.tests.end(experiment)
 
     @operation("POST", f"{ONE}/pause", ADMIN, 404, 409)
     def pause_experiment(self, experiment: str) -> m.ExperimentView:

@@ -54,6 +54,24 @@ def test_from_a_draft_to_the_winner(client):
     assert client.lost == 0
 
 
+def test_a_draft_is_tested_with_the_same_code(client):
+    client.create("rehearsed", epsilon=1, arms=list(RATES))
+    experiment = client.experiment("rehearsed")
+    assert experiment.begin_test().findings[0].kind == "no-units"
+    for visit in range(30):
+        with experiment.trial(f"made-up-{visit % 20}") as trial:
+            assert trial.assignment.test
+            trial.reward = int(trial.arm == "green")
+    assert client.flush()
+    report = experiment.test_report()
+    assert (report.units, report.rewards, report.findings[0].level) == (20, 20, "well")
+    assert "not protected" in report.warning
+    experiment.end_test()
+    with pytest.raises(ServiceError, match="no test"):
+        experiment.test_report()
+    experiment.delete()
+
+
 def test_the_same_with_await(live, client):
     prepare(client, "async")
 

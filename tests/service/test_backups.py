@@ -13,7 +13,7 @@ from discreet.service.http.server import Settings, prepare
 from discreet.service.storage import schema
 from tests._tools.service_tools import World, is_sqlite, small
 
-LEFT_OUT = {"assignment", "unit_slot", "lease", "counter"}
+LEFT_OUT = {"assignment", "unit_slot", "lease", "counter", "test_mode", "tested_unit"}
 KEPT = [table for table in schema.metadata.sorted_tables if table.name not in LEFT_OUT | {"setting"}]
 
 

@@ -21,10 +21,11 @@ from discreet.service import dashboard
 from discreet.service.dashboard import pages, sessions, shared
 from discreet.service.dashboard.formatting import apart, within
 from discreet.service.dashboard.summaries import chart, eliminations, headline, progress
+from discreet.service.experiments import tokens
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import Outermost
 from discreet.service.http.metrics import Metrics
-from discreet.service.messages import NewKey
+from discreet.service.messages import AssignRequest, NewKey
 from discreet.service.storage import EndedSession
 from tests._tools.service_board import DAY, DEALT, HOUR, NASTY, NOW, Board, furnish
 from tests._tools.service_copies import copies, statements
@@ -40,6 +41,7 @@ READABLE = [
     "/experiments/{first_dose}",
     "/experiments/{old_layout}",
     DRAFT,
+    f"{DRAFT}/test",
     "/ledger",
     "/ledger?population=patients-2026",
     "/planner",
@@ -696,9 +698,14 @@ def test_pages_show_no_number_that_is_not_public(board, admin):
             return getattr(board.control, name)
 
     client = sign_in(board, control=Asked())
+    of_a_test = [path for path in EVERY if path.endswith("/test")]  # the one page that may show rewards
     for path in EVERY:
-        assert client.get(path).status_code == 200
+        if path not in of_a_test:
+            assert client.get(path).status_code == 200
     assert asked <= ASKED
+    for path in of_a_test:
+        assert client.get(path).status_code == 200
+    assert asked <= ASKED | {"tests"}
     words = " ".join(re.sub(r"<[^>]+>", " ", admin.get(path).text) for path in READABLE).lower()
     for forbidden in ("response rate", "responses", "conversions", "rewards so far", "answered so far"):
         assert forbidden not in words
@@ -966,3 +973,67 @@ def test_a_form_that_is_too_large_or_no_form(admin):
     assert admin.post("/experiments/new", content=b"x" * 1_100_000).status_code == 413
     assert admin.post("/experiments/new", content=b"\xff\xfe").status_code == 400
     assert admin.post("/experiments/new", content=b"&".join([b"a=b"] * 2000)).status_code == 400
+
+
+# ---------------------------------------------------------------------- test mode
+
+
+def test_a_test_is_begun_looked_at_and_ended(admin, board, control):
+    assert "Begin a test" in admin.get(DRAFT).text
+    page = post(admin, f"{DRAFT}/test")
+    assert page.status_code == 200
+    assert "The draft is in test mode." in page.text
+    assert "Nobody was assigned yet." in page.text
+    given = control.tests.assign("reminder-text", AssignRequest([f"person-<{one}>" for one in range(3)]))
+    places = [tokens.open_token(control.token_secret, one.assignment) for one in given]
+    assert control.tests.tell([(places[0], 7.25), (places[1], 0.5)]) == ["accepted", "accepted"]
+    page = admin.get(f"{DRAFT}/test")
+    assert "7.25" in page.text
+    assert "person-&lt;0&gt;" in page.text
+    assert "These units are not protected" in page.text
+    assert "exact sums are shown to nobody" in admin.get(DRAFT).text
+    assert "Shown here is what was sent in a test, rewards too" in page.text  # and not what other pages promise
+    assert "1 of 2 rewards are outside 0 to 1" in page.text
+    assert post(admin, f"{DRAFT}/test").status_code == 409
+    for path in ("/", DRAFT, f"{DRAFT}/test", f"{DRAFT}/test/live"):
+        assert "not protected" in admin.get(path).text, path
+    assert "7.25" not in admin.get("/").text + admin.get(DRAFT).text
+    page = post(admin, f"{DRAFT}/test/end")
+    assert "all that was sent in it is deleted" in page.text
+    assert "7.25" not in admin.get(f"{DRAFT}/test").text
+
+
+def test_a_test_is_refreshed_when_something_has_come(admin, control):
+    post(admin, f"{DRAFT}/test")
+    part = admin.get(f"{DRAFT}/test/live")
+    again = {"If-None-Match": part.headers["etag"], "HX-Request": "true"}
+    assert admin.get(f"{DRAFT}/test/live", headers=again).status_code == 304
+    control.tests.assign("reminder-text", AssignRequest(["somebody"]))
+    part = admin.get(f"{DRAFT}/test/live", headers=again)
+    assert part.status_code == 200
+    assert "somebody" in part.text
+    control.start("reminder-text")
+    part = admin.get(f"{DRAFT}/test/live", headers=again)
+    assert "The test was thrown away" in part.text
+    assert "hx-get" not in part.text
+    assert post(admin, f"{DRAFT}/test").status_code == 409
+
+
+def test_a_long_test_has_pages(admin, control):
+    post(admin, f"{DRAFT}/test")
+    control.tests.assign("reminder-text", AssignRequest([f"person-{one:03}" for one in range(120)]))
+    last = admin.get(f"{DRAFT}/test?page=3").text
+    assert "person-000" in last
+    assert "101 to 120 of 120" in last
+    assert "person-119" not in last
+    assert "/test/live?page=3" in last
+    assert "Nothing is on this page" in admin.get(f"{DRAFT}/test?page=9").text
+
+
+def test_analysts_look_at_tests_and_begin_none(board, admin):
+    analyst = sign_in(board, "analyst")
+    assert "Begin a test" not in analyst.get(f"{DRAFT}/test").text
+    assert post(analyst, f"{DRAFT}/test").status_code == 403
+    post(admin, f"{DRAFT}/test")
+    assert "These units are not protected" in analyst.get(f"{DRAFT}/test").text
+    assert post(analyst, f"{DRAFT}/test/end").status_code == 403

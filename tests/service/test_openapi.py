@@ -44,11 +44,13 @@ class Place:
             control.start(name)
         control.create(draft("mean", **small(rule="dp-nas-released")))
         control.create(draft("draft", **small()))
+        control.create(draft("tested", **small()))
+        control.tests.begin("tested")
         control.pause("paused")
         control.stop("stopped")
         (given,) = world.ask("running", "ann")
         self.names = {
-            "experiment": itertools.cycle(["running", "paused", "stopped", "fed", "mean", "draft"]),
+            "experiment": itertools.cycle(["running", "paused", "stopped", "fed", "mean", "draft", "tested"]),
             "assignment": itertools.repeat(given.assignment),
             "population": itertools.repeat("crowd"),
             "key": itertools.repeat("00000000"),  # ours must last

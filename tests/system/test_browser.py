@@ -33,6 +33,7 @@ PAGES = [
     "/experiments/{reminder_time}",
     "/experiments/{churn_rate}",
     "/experiments/{reminder_text}",
+    "/experiments/{reminder_text}/test",
     "/experiments/new",
     "/ledger",
     "/planner?arms=4&epsilon=1&gap=0.05&beta=0.05&per_hour=500",

@@ -175,6 +175,21 @@ class ExperimentOperations:
         return await self._do("start")
 
     @operation
+    async def begin_test(self) -> messages.TestReport:
+        """Put the draft into test mode, for a day or 1,000 units, which are not protected. It costs no epsilon."""
+        return await self._logic.ask(Call("POST", self._path("test"), messages.TestReport, once=True))
+
+    @operation
+    async def test_report(self) -> messages.TestReport:
+        """Return every assignment and reward that was sent in test mode, and what is wrong with them."""
+        return await self._logic.ask(Call("GET", self._path("test"), messages.TestReport))
+
+    @operation
+    async def end_test(self) -> None:
+        """End test mode, and throw away what was sent."""
+        await self._logic.ask(Call("DELETE", self._path("test"), type(None)))
+
+    @operation
     async def pause(self) -> ExperimentView:
         """Pause the experiment: units are assigned without learning."""
         return await self._do("pause")

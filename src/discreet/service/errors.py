@@ -49,6 +49,17 @@ def conflict(detail: str, field: str | None = None) -> ServiceProblem:
     return ServiceProblem(409, "conflict", detail, field)
 
 
+class NotStarted(ServiceProblem):
+    """A request for assignments of a draft, which may be in test mode.
+
+    Args:
+        name: The experiment's name.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(409, "conflict", f"experiment {name!r} is not started")
+
+
 def over_budget(detail: str) -> ServiceProblem:
     """Return the problem of a population that has not enough left."""
     return ServiceProblem(409, "over budget", detail, "epsilon")

@@ -1,6 +1,7 @@
 """The messages of the HTTP API: every request and every answer, checked as it is read.
 
-No answer can hold a reward: answers hold what was released, what was planned, and what follows from those.
+No answer can hold a reward, but for `TestReport`, whose units are not protected: answers hold what was released, what
+was planned, and what follows from those.
 """
 
 import re
@@ -188,6 +189,7 @@ class ExperimentView(Struct):
         settled: True if nothing is left to find out.
         estimate: Of a rule that has halted: the mean, with its promise in `answer`.
         problem: In lists: why nothing is shown that follows from its releases; null as a rule.
+        test_until: When the test of a draft ends by itself; null if there is none. Units of a test are not protected.
     """
 
     id: str
@@ -215,6 +217,7 @@ class ExperimentView(Struct):
     started_at: float | None
     ended_at: float | None
     problem: str | None = None
+    test_until: float | None = None
 
 
 class ExperimentsQuery(Request):
@@ -263,8 +266,12 @@ class AssignRequest(Request):
     count: Annotated[int, Meta(ge=1, le=MOST_UNITS)] | None = None
 
 
-class Assignment(Struct):
-    """The assignment of one unit. Without `learn` its reward is not needed, and `assignment` is null."""
+class Assignment(Struct, omit_defaults=True):
+    """The assignment of one unit. Without `learn` its reward is not needed, and `assignment` is null.
+
+    Attributes:
+        test: True in test mode, and left out otherwise: what is reported for this unit is not protected.
+    """
 
     unit: str | None
     arm: str | None
@@ -272,6 +279,7 @@ class Assignment(Struct):
     epoch: int | None
     learn: bool
     deadline: float | None
+    test: bool = False
 
 
 class Assignments(Struct):
@@ -329,6 +337,75 @@ class PlanView(Struct):
     step: float
     floor: int
     width: int
+
+
+# ---------------------------------------------------------------------- test mode
+
+
+class Finding(Struct):
+    """Something that was found out about an integration in a test.
+
+    Attributes:
+        level: "problem" if it would spoil the experiment, "hint" if it may be meant so, "well" if nothing is wrong.
+        kind: A short name of it.
+        words: What was seen.
+        advice: What to do.
+    """
+
+    level: Literal["problem", "hint", "well"]
+    kind: str
+    words: str
+    advice: str
+
+
+class TestedUnitView(Struct):
+    """A unit of a test, and what was sent for it. It is not protected.
+
+    Attributes:
+        asks: How often it was asked for.
+        reward: The first reward as it was sent; null if none came.
+        told_at: When that came.
+        again: The number of further rewards, which would not count.
+        counts_as: What it would count as in a running experiment; null while its reward may still come.
+    """
+
+    number: int
+    unit: str | None
+    arm: str | None
+    asked_at: float
+    asks: int
+    deadline: float
+    reward: float | None
+    told_at: float | None
+    again: int
+    counts_as: float | None
+
+
+class TestReport(Struct):
+    """A test of a draft: all that was sent, and what is wrong with it. Its units are not protected.
+
+    Attributes:
+        state: "open"; "full" once it takes no more units, but still rewards; or "ended".
+        warning: That the units are not protected, in words.
+        ends_at: When it ends by itself.
+        deleted_at: When all of it will be deleted, unless it is ended by hand or the experiment starts before.
+        rewards: The number of units with a reward.
+        unknown: The number of reports whose token this service did not make, as far as they can be told to be of this
+            test, and up to 100.
+        assignments: The newest first.
+    """
+
+    experiment: str
+    state: Literal["open", "full", "ended"]
+    warning: str
+    began_at: float
+    ends_at: float
+    deleted_at: float
+    units: int
+    rewards: int
+    unknown: int
+    findings: list[Finding]
+    assignments: list[TestedUnitView]
 
 
 # ---------------------------------------------------------------------- populations, keys, planning

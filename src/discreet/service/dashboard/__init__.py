@@ -2,12 +2,13 @@
 
     sessions, authentication                 sessions, and who may open a page
     pages, formatting                        requests, templates to answers, numbers to text
-    login, experiments, ledger, planner, keys    the pages
+    login, experiments, testmode, ledger, planner, keys    the pages
     experiment_form, fields                  reading forms
     summaries                                sentences and pictures of what was released and planned
 
-Pages show what was released, what was planned, who was assigned, and what follows from these: nothing else. They work
-without scripts; htmx refreshes parts of them and uPlot draws, both from files of our own.
+Pages show what was released, what was planned, who was assigned, and what follows from these: nothing else, but for
+tests of drafts (`testmode`), whose units are not protected, as each of their pages says. They work without scripts;
+htmx refreshes parts of them and uPlot draws, both from files of our own.
 """
 
 from starlette.concurrency import run_in_threadpool
@@ -15,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import Scope
 
-from discreet.service.dashboard import experiments, keys, ledger, login, planner
+from discreet.service.dashboard import experiments, keys, ledger, login, planner, testmode
 from discreet.service.dashboard.authentication import Audience, Page, Run, guarded
 from discreet.service.dashboard.pages import STATIC, Static
 from discreet.service.experiments.control import Control
@@ -34,6 +35,10 @@ PAGES: list[tuple[str, str, Page, Audience]] = [
     ("GET", "/experiments/{id}/edit", experiments.show_edit, "admins"),
     ("POST", "/experiments/{id}/edit", experiments.edit, "admins"),
     ("POST", "/experiments/{id}/delete", experiments.delete, "admins"),
+    ("GET", "/experiments/{id}/test", testmode.show, "readers"),
+    ("GET", "/experiments/{id}/test/live", testmode.refresh, "readers"),
+    ("POST", "/experiments/{id}/test", testmode.begin, "admins"),
+    ("POST", "/experiments/{id}/test/end", testmode.end, "admins"),
     ("POST", "/experiments/{id}/{action}", experiments.act, "admins"),
     ("GET", "/ledger", ledger.show, "overseers"),
     ("POST", "/ledger", ledger.create, "trustees"),

@@ -44,7 +44,7 @@ def refresh_all(visit: Visit) -> Response:
     chosen, parts = _chosen(visit), shared_parts(visit.control)
     wanted = chosen.search, chosen.state, page_number(visit.query), _only(visit), visit.may_change, visit.sees_all
     tag = parts.get(wanted, lambda: _list_tag(visit, chosen))
-    return _refreshed(visit, tag, lambda tag: parts.get((*wanted, tag), lambda: _live_list(visit, chosen, tag)))
+    return refreshed(visit, tag, lambda tag: parts.get((*wanted, tag), lambda: _live_list(visit, chosen, tag)))
 
 
 def _chosen(visit: Visit) -> ExperimentsQuery:
@@ -58,7 +58,7 @@ def _chosen(visit: Visit) -> ExperimentsQuery:
 
 def _list_tag(visit: Visit, chosen: ExperimentsQuery) -> str:
     rights = f"{visit.may_change} {visit.sees_all}"
-    return _tag(visit, visit.control.list_facts(chosen, page_number(visit.query), _only(visit)), rights)
+    return tag_of(visit, visit.control.list_facts(chosen, page_number(visit.query), _only(visit)), rights)
 
 
 def _live_list(visit: Visit, chosen: ExperimentsQuery, tag: str) -> str:
@@ -86,8 +86,8 @@ def show(visit: Visit) -> Response:
 def refresh(visit: Visit) -> Response:
     """Show the part of the page that changes, if it has changed."""
     identity = visit.experiment_id
-    tag = _tag(visit, visit.control.facts(identity), visit.token)
-    return _refreshed(visit, tag, lambda tag: _live(visit, visit.control.experiment(identity), tag))
+    tag = tag_of(visit, visit.control.facts(identity))
+    return refreshed(visit, tag, lambda tag: _live(visit, visit.control.experiment(identity), tag))
 
 
 def act(visit: Visit) -> Response:
@@ -102,7 +102,7 @@ def act(visit: Visit) -> Response:
         if problem.status == 404:
             raise
         return _whole_page(visit, identity, problem)
-    return moved(f"{_address(identity)}?done={done}")
+    return moved(f"{address(identity)}?done={done}")
 
 
 def delete(visit: Visit) -> Response:
@@ -113,9 +113,7 @@ def delete(visit: Visit) -> Response:
 
 def _whole_page(visit: Visit, identity: str, problem: ServiceProblem | None = None) -> Response:
     status = 200 if problem is None else problem.status
-    tag = _tag(
-        visit, visit.control.facts(identity), visit.token
-    )  # before the page is read: what changes meanwhile is shown later
+    tag = tag_of(visit, visit.control.facts(identity))  # before the page is read: what changes meanwhile is shown later
     view = visit.control.experiment(identity)
     return page(visit, "experiment.html", status, view=view, live=_live(visit, view, tag), problem=problem)
 
@@ -199,7 +197,7 @@ def _save(
     fields = Fields(visit.form.values())
     new = form.read(fields, visit.control.algorithms())
     saved = fields.submit(lambda: save(new))
-    return _form(visit, fields, view) if saved is None else moved(f"{_address(saved.id)}?done={done}")
+    return _form(visit, fields, view) if saved is None else moved(f"{address(saved.id)}?done={done}")
 
 
 def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None) -> Response:
@@ -220,26 +218,34 @@ def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None) -> R
 # ---------------------------------------------------------------------- parts that are refreshed
 
 
-def _tag(visit: Visit, facts: str, who: str) -> str:
+def tag_of(visit: Visit, facts: str, who: str | None = None) -> str:
     """Return the ETag of a part of a page that shows these facts.
 
     Times are told by the browser. Forecasts change while nothing happens, so a part is sent again once in a while.
 
     Args:
-        visit: The visit.
-        facts: All that changes.
-        who: What it depends on of the visitor.
+        visit: The request.
+        facts: All that may change.
+        who: What it depends on of the visitor; by default on the session.
     """
-    return f'"{fingerprint(f"{facts} {who} {__version__} {visit.now // LASTS}")}"'
+    seen_by = visit.token if who is None else who
+    return f'"{fingerprint(f"{facts} {seen_by} {__version__} {visit.now // LASTS}")}"'
 
 
-def _refreshed(visit: Visit, tag: str, build: Callable[[str], str]) -> Response:
-    """Return a part of a page; only its tag if the browser has it, without building it."""
+def refreshed(visit: Visit, tag: str, build: Callable[[str], str]) -> Response:
+    """Return a part of a page; only its tag if the browser has it, without building it.
+
+    Args:
+        visit: The request.
+        tag: The ETag of the part.
+        build: Returns the part with this tag.
+    """
     same = visit.request.headers.get("if-none-match") == tag
     response = Response(status_code=304, headers=NOT_CACHED) if same else answer(build(tag))
     response.headers["ETag"] = tag
     return response
 
 
-def _address(identity: str) -> str:
+def address(identity: str) -> str:
+    """Return the address of an experiment's page."""
     return f"/experiments/{quote(identity, safe='')}"

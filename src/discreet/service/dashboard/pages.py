@@ -39,6 +39,8 @@ DONE = {
     "created": "The draft is saved. Nothing is charged until you start it.",
     "saved": "The draft is saved.",
     "deleted": "The draft is deleted.",
+    "test": "The draft is in test mode. What is sent now is shown here, and is not protected.",
+    "test-ended": "The test is over, and all that was sent in it is deleted.",
     "started": "The experiment has started, and its epsilon is reserved in the ledger.",
     "paused": "The experiment is paused: nobody is assigned until you resume it.",
     "resumed": "The experiment goes on.",

@@ -69,6 +69,8 @@ def _why(arm: str, epoch: EpochView) -> str:
 
 def headline(view: ExperimentView) -> str:
     """Return the standing of an experiment in one sentence."""
+    if view.test_until is not None:
+        return "A draft with a test: the test’s units are not protected, and nothing has been charged to the budget."
     if view.state == "draft":
         return "A draft: nobody is assigned, and nothing has been charged to the budget."
     if view.kind == "rule":

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from discreet.service.errors import ServiceProblem, conflict
+from discreet.service.errors import ServiceProblem, conflict, invalid
 from discreet.service.experiments import tokens
 from discreet.service.experiments.allocation import order
 from discreet.service.experiments.descriptions import Description
 from discreet.service.experiments.standing import standing
 from discreet.service.experiments.tokens import PSEUDONYM, pseudonym, share
-from discreet.service.messages import Assignment, Status
+from discreet.service.messages import Assignment, AssignRequest, Status
 from discreet.service.storage import Database, Dealt, Experiment, Slot, Transaction, assignments, leases
 from discreet.service.storage.group_commit import GroupCommit
 
@@ -91,6 +91,25 @@ class Writer(GroupCommit[Work]):
 
 def _rows(work: Work) -> int:
     return len(work.units) if isinstance(work, Ask) else len(work)
+
+
+def units_of(description: Description, request: AssignRequest) -> Sequence[str | None]:
+    """Return the units that a request names; None for each one without a name.
+
+    Args:
+        description: The experiment's description.
+        request: The request.
+
+    Raises:
+        ServiceProblem: The experiment assigns nobody, or needs names.
+    """
+    if description.request.source == "totals":
+        raise conflict("this experiment is fed from an event log and assigns nobody")
+    if (request.units is None) == (request.count is None):
+        raise invalid("units", "give units (their names), or count, and not both")
+    if request.units is None and description.request.privacy_unit == "person":
+        raise invalid("count", "people need names, so that each counts as often as promised: give units")
+    return request.units if request.units is not None else [None] * (request.count or 0)
 
 
 # ---------------------------------------------------------------------- assign

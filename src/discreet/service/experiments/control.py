@@ -1,7 +1,7 @@
 """The control plane: all that people do with experiments, populations and keys, as against assigning and reporting.
 
 Synchronous and safe for threads. Every method is one transaction, and refuses with a `ServiceProblem`. None returns a
-reward, a count of rewards or an exact sum.
+reward, a count of rewards or an exact sum; `tests` alone does, of units that are not protected.
 """
 
 import json
@@ -16,12 +16,23 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from discreet.service import messages as m
-from discreet.service.errors import conflict, invalid, not_found
-from discreet.service.experiments import budget, closing, descriptions, keys, planning, readiness, standing, views
+from discreet.service.errors import NotStarted, conflict, invalid, not_found
+from discreet.service.experiments import (
+    budget,
+    closing,
+    descriptions,
+    keys,
+    planning,
+    readiness,
+    standing,
+    testmode,
+    views,
+)
 from discreet.service.experiments.assignments import Started
 from discreet.service.experiments.checking import Checked, Checker
 from discreet.service.experiments.descriptions import Description, described, find
 from discreet.service.experiments.epsilon import amount
+from discreet.service.experiments.testmode import TestModes
 from discreet.service.storage import (
     Database,
     DuplicateError,
@@ -115,6 +126,11 @@ class Control:
     def token_secret(self) -> bytes:
         """The key that tokens of assignments are sealed with, in all workers."""
         return self._secret(_TOKEN_SECRET)
+
+    @cached_property
+    def tests(self) -> TestModes:
+        """The tests of drafts."""
+        return TestModes(self.database, self.token_secret)
 
     def _secret(self, name: str) -> bytes:
         return self.database.read(lambda transaction: bytes.fromhex(queries.read_setting(transaction, name) or ""))
@@ -241,7 +257,7 @@ class Control:
         if row is None or only not in {None, row.uid}:
             raise not_found(f"experiment {name!r}")
         if row.state == "draft":
-            raise conflict(f"experiment {row.name!r} is not started")
+            raise NotStarted(row.name)
         known = Started(row.id, row.uid, row.secret, self.token_secret, described(row))
         with self._lock:
             for key in (row.id, row.uid, row.name):
@@ -272,7 +288,7 @@ class Control:
         return self._write_new(work, f"an experiment {new.name!r}")
 
     def replace(self, name: str, new: m.NewExperiment) -> m.ExperimentView:
-        """Change a draft.
+        """Change a draft. A test of it is thrown away.
 
         Args:
             name: The draft's id or name.
@@ -283,21 +299,28 @@ class Control:
         def work(transaction: Transaction) -> m.ExperimentView:
             row = _held(transaction, name, {"draft"}, "changed")
             _check_population(transaction, new.population)
+            testmode.discard(transaction, row)
             return _update(transaction, row, **_columns(description))
 
         return self._write_new(work, f"an experiment {new.name!r}")
 
     def delete(self, name: str) -> None:
-        """Delete a draft."""
-        done = "deleted; archive it instead"
-        self.database.write(lambda transaction: transaction.delete(_held(transaction, name, {"draft"}, done)))
+        """Delete a draft, and its test."""
+
+        def work(transaction: Transaction) -> None:
+            row = _held(transaction, name, {"draft"}, "deleted; archive it instead")
+            testmode.discard(transaction, row)
+            transaction.delete(row)
+
+        self.database.write(work)
 
     def start(self, name: str) -> m.ExperimentView:
-        """Start a draft: its epsilon is reserved, and its first epoch opens."""
+        """Start a draft: its test is thrown away, its epsilon is reserved, and its first epoch opens."""
 
         def work(transaction: Transaction) -> m.ExperimentView:
             row = _held(transaction, name, {"draft"}, "started")
             description, now = described(row), transaction.now()
+            testmode.discard(transaction, row)
             budget.reserve(transaction, row.population, experiment=row.uid, wanted=description.epsilon, now=now)
             algorithm = description.make()
             closing.open_next(transaction, row, algorithm, now)

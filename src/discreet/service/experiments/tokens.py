@@ -17,6 +17,8 @@ PSEUDONYM = 16
 """The number of bytes of a pseudonym: collisions are hopeless."""
 MOST_SLOTS = 2**32
 """The largest number of slots in an epoch."""
+TEST = 0
+"""The epoch in tokens of a test. Epochs of a running experiment begin at 1, so none takes such a token."""
 _SEAL = 14  # bytes: forgeries are hopeless, and the whole is written in base64 without padding
 _LENGTH = (_PLACE.size + _SEAL) * 4 // 3
 

@@ -74,6 +74,7 @@ def _view(row: Experiment, history: History, problem: str | None = None) -> Expe
         answer=None if stands is None else stands.answer,
         problem=problem,
         **_fields(row, "name", "state", "algorithm", "population", "created_at", "started_at", "ended_at"),
+        test_until=row.test_until,
         **_fields(description.request, "description", "low", "high", "window", "source"),
     )
 

@@ -17,9 +17,9 @@ from starlette.routing import Route
 from discreet.service import messages as m
 from discreet.service import wording
 from discreet.service.bodies import body_of
-from discreet.service.errors import ServiceProblem, conflict, invalid, not_found
-from discreet.service.experiments import tokens
-from discreet.service.experiments.assignments import Ask, Started, Tell, Writer
+from discreet.service.errors import NotStarted, ServiceProblem, invalid, not_found
+from discreet.service.experiments import testmode, tokens
+from discreet.service.experiments.assignments import Ask, Started, Tell, Writer, units_of
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.journal import Journal
 from discreet.service.experiments.readiness import Readiness
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Slow(NamedTuple):
-    """What lists and other slow reads have for themselves.
+    """What lists, other slow reads and tests have for themselves.
 
     Attributes:
         control: The control plane, with database connections of its own.
@@ -60,7 +60,7 @@ class API:
         writer: Assigns units and counts rewards.
         metrics: Counters of this process.
         journal: The journal of releases, if there is one.
-        slow: For lists and other slow reads.
+        slow: For lists and other slow reads, and for tests.
     """
 
     def __init__(self, control: Control, writer: Writer, metrics: Metrics, journal: Journal | None, slow: Slow) -> None:
@@ -106,21 +106,19 @@ class API:
 
     @operation("POST", f"{ONE}/assignments", ("assign",), 404, 409, 503)
     async def assign(self, caller: m.KeyView, experiment: str, body: m.AssignRequest) -> m.Assignments:
-        """Assign units: to the same arms again within an epoch. Safe to repeat.
+        """Assign units: to the same arms again within an epoch. Safe to repeat. In test mode they are marked.
 
         Args:
             caller: The key of the request.
             experiment: The experiment's id or name.
             body: The request.
         """
-        started = await self._started(experiment, caller)
-        if started.description.request.source == "totals":
-            raise conflict("this experiment is fed from an event log and assigns nobody")
-        if (body.units is None) == (body.count is None):
-            raise invalid("units", "give units (their names), or count, and not both")
-        if body.units is None and started.description.request.privacy_unit == "person":
-            raise invalid("count", "people need names, so that each counts as often as promised: give units")
-        units = body.units if body.units is not None else [None] * (body.count or 0)
+        try:
+            started = await self._started(experiment, caller)
+        except NotStarted:
+            assign = self.slow.control.tests.assign
+            return m.Assignments(await self.slow.threads.run(assign, experiment, body, caller.experiment))
+        units = units_of(started.description, body)
         assigned = await self.writer.do(Ask(started, units))
         self.metrics.assigned(len(units))
         return m.Assignments(assigned)
@@ -135,8 +133,10 @@ class API:
             body: The request.
         """
         (told,) = await self._tells(caller, [(assignment, body.reward)])
-        if told is None:
+        if told == "unknown":
             raise not_found("such assignment")
+        if not isinstance(told, Tell):
+            return m.Receipt(told)
         (status,) = await self.writer.do([told])
         return m.Receipt(status)
 
@@ -149,27 +149,44 @@ class API:
             body: The request.
         """
         told = await self._tells(caller, [(one.assignment, one.reward) for one in body.rewards])
-        known = [one for one in told if one is not None]
+        known = [one for one in told if isinstance(one, Tell)]
         parts = [known[start : start + TOGETHER] for start in range(0, len(known), TOGETHER)]
         found = chain.from_iterable(await asyncio.gather(*map(self.writer.do, parts)))
-        return m.Receipts(["unknown" if one is None else next(found) for one in told])
+        return m.Receipts([next(found) if isinstance(one, Tell) else one for one in told])
 
-    async def _tells(self, caller: m.KeyView, given: list[tuple[str, float]]) -> list[Tell | None]:
-        """Return a report for each token that we made and that this key may report to; None for others."""
+    async def _tells(self, caller: m.KeyView, given: list[tuple[str, float]]) -> list[Tell | m.Status]:
+        """Return a report for each token of a started experiment that this key may report to; a status for others."""
         secret = self.control.token_secret
         places = [tokens.open_token(secret, token) for token, _ in given]
         named = {place.experiment for place in places if place is not None}
         known = {number: await self._reportable(caller, number) for number in named}
-        told: list[Tell | None] = []
+        told: list[Tell | m.Status] = []
+        others: list[testmode.Report] = []
         for place, (_, reward) in zip(places, given, strict=True):
             started = None if place is None else known[place.experiment]
             if place is None or started is None:
-                told.append(None)
+                told.append("unknown")
+                others.append((place, reward))
                 continue
             if not math.isfinite(reward):
                 raise invalid("reward", "reward must be a finite number")
             told.append(Tell(started, place, started.description.grid.encode(reward, clip=True)))
-        return told
+        return await self._with_tests(caller, told, others) if others else told
+
+    async def _with_tests(
+        self, caller: m.KeyView, told: list[Tell | m.Status], others: list[testmode.Report]
+    ) -> list[Tell | m.Status]:
+        """Return the same with the statuses of those that are of a test. Unknown tokens alone make no report fail."""
+        tests, places = self.slow.control.tests, [place for place, _ in others]
+        if not tests.concerns(places):
+            return told
+        try:
+            statuses = iter(await self.slow.threads.run(tests.tell, others, caller.experiment))
+        except ServiceProblem as problem:
+            if problem.status != 503 or any(map(testmode.is_of_test, places)):
+                raise
+            return told
+        return [one if isinstance(one, Tell) else next(statuses) for one in told]
 
     async def _reportable(self, caller: m.KeyView, number: int) -> Started | None:
         """Return the experiment of this number; None if there is none that this key may report to."""
@@ -213,7 +230,7 @@ class API:
 
     @operation("PUT", ONE, ADMIN, 404, 409)
     def replace_experiment(self, experiment: str, body: m.NewExperiment) -> m.ExperimentView:
-        """Change a draft.
+        """Change a draft. A test of it is thrown away.
 
         Args:
             experiment: The draft's id or name.
@@ -228,8 +245,28 @@ class API:
 
     @operation("POST", f"{ONE}/start", ADMIN, 404, 409)
     def start_experiment(self, experiment: str) -> m.ExperimentView:
-        """Start a draft: its epsilon is reserved, and its first epoch opens."""
+        """Start a draft: its test is thrown away, its epsilon is reserved, and its first epoch opens."""
         return self.control.start(experiment)
+
+    @operation("POST", f"{ONE}/test", ADMIN, 404, 409)
+    def begin_test(self, experiment: str) -> m.TestReport:
+        """Put a draft into test mode, for a day or 1,000 units, which are not protected. It costs no epsilon."""
+        return self.slow.control.tests.begin(experiment)
+
+    @operation("GET", f"{ONE}/test", READ, 404, slow=True)
+    def show_test(self, caller: m.KeyView, experiment: str) -> m.TestReport:
+        """Every assignment and reward that was sent in test mode, and what is wrong with them.
+
+        Args:
+            caller: The key of the request.
+            experiment: The draft's id or name.
+        """
+        return self.slow.control.tests.report(experiment, caller.experiment)
+
+    @operation("DELETE", f"{ONE}/test", ADMIN, 404)
+    def end_test(self, experiment: str) -> None:
+        """End test mode, and throw away what was sent."""
+        self.slow.control.tests.end(experiment)
 
     @operation("POST", f"{ONE}/pause", ADMIN, 404, 409)
     def pause_experiment(self, experiment: str) -> m.ExperimentView:

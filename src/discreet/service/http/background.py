@@ -5,7 +5,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 
-from discreet.service.experiments import closing
+from discreet.service.experiments import closing, testmode
 from discreet.service.experiments.checking import Checker
 from discreet.service.experiments.journal import Journal
 from discreet.service.http.metrics import Metrics
@@ -84,7 +84,7 @@ class Closer(Background):
 
 
 class Eraser(Background):
-    """A thread that deletes the assignments of ended epochs, a small part at a time, and then their traces.
+    """A thread that deletes ended tests and the assignments of ended epochs, a small part at a time, and their traces.
 
     After each part it rests as long as the part took, so that assignments and rewards have at least half of the time.
 
@@ -101,6 +101,8 @@ class Eraser(Background):
     def look(self) -> int:
         """Delete all that is left of ended epochs, and return the number of parts."""
         parts, began = 0, time.monotonic()
+        if testmode.delete_ended(self._database):
+            self._erased = False
         while closing.delete_assignments(self._database):
             if not parts:
                 self._database.erase_traces()  # of sums, which were deleted at the close

@@ -18,7 +18,7 @@ from discreet.service.messages import Scope
 _REF = "#/components/schemas/{name}"
 _ABOUT = (
     "Private experiments: assign, report, and read what was released with noise. No answer holds a reward, or anything "
-    "that follows from rewards other than by a release."
+    "that follows from rewards other than by a release; but for tests of drafts, whose units are not protected."
 )
 Work = TypeVar("Work", bound=Callable[..., Any])
 

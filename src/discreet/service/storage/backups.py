@@ -1,7 +1,8 @@
 """Backups: a copy of a database without anything that follows from rewards that were not released.
 
 A backup is an SQLite file with the tables of the service, whatever database it is of. Open epochs are forfeited when it
-is used, since they may have been released meanwhile; so their sums, and who has reported, are not copied at all.
+is used, since they may have been released meanwhile; so their sums, and who has reported, are not copied at all. Nor
+are tests of drafts.
 """
 
 import os
@@ -24,7 +25,9 @@ from discreet.service.storage.sqlite import SQLite
 FROM_BACKUP = "from a backup"
 """The setting that says that a database comes from a backup, and its open epochs must be forfeited."""
 _ROWS = 10_000  # that are copied at once
-_LEFT_OUT = {table.name for table in (schema.assignment, schema.unit_slot, schema.lease, schema.counter)}
+_COLLECTED = (schema.assignment, schema.unit_slot, schema.lease, schema.counter)
+_TESTS = (schema.test_mode, schema.tested_unit)
+_LEFT_OUT = {table.name for table in (*_COLLECTED, *_TESTS)}
 
 
 def back_up(database: Database, file: Path) -> None:

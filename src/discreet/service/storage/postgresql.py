@@ -142,7 +142,9 @@ class PostgreSQL(Database):
             return False
         self._vacuumed = time.monotonic()
         with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.exec_driver_sql("VACUUM (INDEX_CLEANUP ON) assignment, unit_slot, counter")
+            connection.exec_driver_sql(
+                "VACUUM (INDEX_CLEANUP ON) assignment, unit_slot, counter, tested_unit, test_mode"
+            )
         return True
 
     def set_room_aside(self, transaction: Transaction, size: int) -> None:

@@ -146,7 +146,7 @@ def list_facts(transaction: Transaction, wanted: Wanted, limit: int, offset: int
     """
     own = (EXPERIMENT.c.uid, EXPERIMENT.c.name, EXPERIMENT.c.population, EXPERIMENT.c.state, EXPERIMENT.c.epochs)
     more = (EXPERIMENT.c.algorithm, _as_stored(EXPERIMENT.c.epsilon), _as_stored(EXPERIMENT.c.spent))
-    times = (EXPERIMENT.c.started_at, EXPERIMENT.c.ended_at)
+    times = (EXPERIMENT.c.started_at, EXPERIMENT.c.ended_at, EXPERIMENT.c.test_until)
     conditions = wanted.conditions()
     total = select(func.count(EXPERIMENT.c.id)).where(*conditions).correlate(None).scalar_subquery()
     query = _with_facts(select(total, *own, *more, *times, *_OPEN_FACTS))

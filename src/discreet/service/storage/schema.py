@@ -1,7 +1,8 @@
 """The tables, in SQLite and PostgreSQL alike, and their rows.
 
-Nothing here holds a reward. An open epoch has a sum for each arm and shard, and for each assignment whether its reward
-came. Both are as sensitive as the rewards, and both are deleted once the epoch is closed.
+Nothing here holds a reward, but for `tested_unit`: whoever is in a test is not protected, and its rows never leave that
+table. An open epoch has a sum for each arm and shard, and for each assignment whether its reward came. Both are as
+sensitive as the rewards, and both are deleted once the epoch is closed.
 
 A large table has one key, by which alone its rows are found. PostgreSQL's planner takes a new epoch for a few rows,
 whatever its size, and would read all of it if another key could look it up.
@@ -180,6 +181,7 @@ class Experiment:
         created_at: When it was made.
         started_at: When it was started.
         ended_at: When it was stopped.
+        test_until: When the test of a draft ends by itself; None if there is none.
     """
 
     id: int
@@ -199,6 +201,7 @@ class Experiment:
     created_at: float
     started_at: float | None
     ended_at: float | None
+    test_until: Annotated[float | None, "when the test of a draft ends by itself"] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +354,64 @@ class EndedSession:
     until: float
 
 
+@dataclass(frozen=True, slots=True)
+class TestMode:
+    """A row of the table `test_mode`: the test of a draft.
+
+    Args:
+        experiment: The experiment's number.
+        generation: A random number that is in all its tokens.
+        secret: The key of its pseudonyms and its order of arms, which are not those of the experiment.
+        began_at: When it began.
+        units: The number of units that were assigned.
+        unknown: The number of reports whose token this service did not make, up to a limit.
+        stale: The number of reports with a token of an earlier test, up to a limit.
+        changes: The number of changes, by which pages know that there is something new.
+        over: True once it is thrown away, until traces of it are erased.
+    """
+
+    experiment: int
+    generation: int
+    secret: bytes
+    began_at: float
+    units: int = 0
+    unknown: int = 0
+    stale: int = 0
+    changes: int = 0
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TestedUnit:
+    """A row of the table `tested_unit`: a unit of a test, and what was sent for it. It is not protected.
+
+    Args:
+        experiment: The experiment's number.
+        number: Its number in the test, from 0.
+        name: Its pseudonym in the test.
+        unit: Its name as it was sent; None if it has none.
+        arm: The arm's index.
+        asked_at: When it was assigned.
+        asks: How often it was asked for.
+        deadline: When its reward must have come.
+        reward: The first reward as it was sent; None if none came.
+        told_at: When that came.
+        again: The number of further rewards.
+    """
+
+    experiment: int
+    number: int
+    name: bytes
+    unit: str | None
+    arm: Small
+    asked_at: float
+    asks: int
+    deadline: float
+    reward: Annotated[float | None, "as it was sent: whoever is in a test is not protected"] = None
+    told_at: float | None = None
+    again: int = 0
+
+
 setting = table_of(Setting, "setting", "name", comment="values of the whole service")
 
 population = table_of(Population, "population", "name")
@@ -429,6 +490,11 @@ counter = Table(
     Column("total", sa.BigInteger, nullable=False),
     PrimaryKeyConstraint("experiment", "epoch", "shard", "arm"),
 )
+
+test_mode = table_of(TestMode, "test_mode", "experiment", comment="tests of drafts, which cost nothing")
+
+tested_unit = table_of(TestedUnit, "tested_unit", "experiment", "number", comment="what was sent in tests")
+sa.Index("tested_unit_by_name", tested_unit.c.experiment, tested_unit.c.name, unique=True)
 
 release = table_of(Released, "release", "experiment", "epoch", "part")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.core.errors import ArgumentError, DiscreetError
-from discreet.service.experiments.maintenance import back_up, restore
+from discreet.service.experiments.upkeep.maintenance import back_up, restore
 from discreet.service.http.server import Settings, prepare
 from discreet.service.storage import schema
 from tests._tools.service_tools import World, is_sqlite, small

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.service.experiments import budget, checking
+from discreet.service.experiments import budget
+from discreet.service.experiments.upkeep import checking
 from discreet.service.storage import schema
 from tests._tools.service_copies import statements
 from tests._tools.service_tools import VERIFY, small

@@ -11,7 +11,8 @@ from sqlalchemy import event, text
 
 from discreet.mechanisms.curator import Curator
 from discreet.service.experiments import assignments as traffic
-from discreet.service.experiments import closing, readiness, tokens
+from discreet.service.experiments import closing, tokens
+from discreet.service.experiments.upkeep import readiness
 from discreet.service.messages import NewPopulation
 from discreet.service.storage import postgresql, schema
 from tests._tools.service_faults import noise_ratio, race, siege

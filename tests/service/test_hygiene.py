@@ -11,7 +11,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import assignments as traffic
 from discreet.service.experiments.control import Control
-from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.upkeep.journal import Journal
 from discreet.service.http.background import Closer
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import schema

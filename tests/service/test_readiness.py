@@ -3,8 +3,8 @@
 import pytest
 from sqlalchemy import event
 
-from discreet.service.experiments import readiness
-from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.upkeep import readiness
+from discreet.service.experiments.upkeep.journal import Journal
 from discreet.service.messages import NewKey
 from discreet.service.storage import schema
 from tests._tools.service_tools import World, is_sqlite, small

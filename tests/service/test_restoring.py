@@ -12,11 +12,11 @@ from sqlalchemy.exc import IntegrityError
 
 from discreet.core.errors import ArgumentError
 from discreet.service.experiments import budget, closing
-from discreet.service.experiments import journal as journal_module
 from discreet.service.experiments.control import Control
-from discreet.service.experiments.journal import Journal
-from discreet.service.experiments.readiness import Readiness
-from discreet.service.experiments.restoring import recover
+from discreet.service.experiments.upkeep import journal as journal_module
+from discreet.service.experiments.upkeep.journal import Journal
+from discreet.service.experiments.upkeep.readiness import Readiness
+from discreet.service.experiments.upkeep.restoring import recover
 from discreet.service.http.background import Closer, Eraser
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.server import Settings, prepare

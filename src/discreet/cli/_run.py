@@ -16,14 +16,14 @@ from discreet import _version
 from discreet.cli import FAILED, INTERRUPTED, Interrupted, missing_package
 from discreet.cli._console import complain, hint, show
 from discreet.cli._options import app
-from discreet.cli._settings import given_by
+from discreet.cli.service._settings import given_by
 from discreet.core.errors import ArgumentError, DiscreetError
 from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
 COMMANDS = (
     *("simulate", "compare", "reproduce", "stop", "plan", "bounds", "audit", "policies", "plot"),
-    *("serve", "admin_key", "backup", "restore"),
+    *("service.serve", "service.admin_key", "service.backup", "service.restore"),
 )
 
 for _name in COMMANDS:  # they appear in --help in this order

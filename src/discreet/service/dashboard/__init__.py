@@ -3,7 +3,7 @@
     sessions, authentication                 sessions, and who may open a page
     pages, formatting                        requests, templates to answers, numbers to text
     login, experiments, testmode, ledger, planner, keys    the pages
-    experiment_form, fields                  reading forms
+    forms                                    reading forms
     summaries                                sentences and pictures of what was released and planned
 
 Pages show what was released, what was planned, who was assigned, and what follows from these: nothing else, but for

@@ -7,9 +7,9 @@ from urllib.parse import quote, urlencode
 from starlette.responses import Response
 
 from discreet._version import __version__
-from discreet.service.dashboard import experiment_form as form
 from discreet.service.dashboard.authentication import moved
-from discreet.service.dashboard.fields import Fields
+from discreet.service.dashboard.forms import experiment as form
+from discreet.service.dashboard.forms.fields import Fields
 from discreet.service.dashboard.pages import NOT_CACHED, Visit, answer, fingerprint, page, text
 from discreet.service.dashboard.paging import Pager, page_number
 from discreet.service.dashboard.shared import shared_parts

@@ -5,7 +5,7 @@ from typing import cast
 from starlette.responses import Response
 
 from discreet.service.dashboard.authentication import moved
-from discreet.service.dashboard.fields import Fields
+from discreet.service.dashboard.forms.fields import Fields
 from discreet.service.dashboard.pages import Visit, page
 from discreet.service.dashboard.paging import Pager, page_number
 from discreet.service.experiments.keys import is_valid

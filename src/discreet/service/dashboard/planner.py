@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
-from discreet.service.dashboard.experiment_form import SECONDS
-from discreet.service.dashboard.fields import Fields
+from discreet.service.dashboard.forms.experiment import SECONDS
+from discreet.service.dashboard.forms.fields import Fields
 from discreet.service.dashboard.pages import Visit, page
 from discreet.service.experiments.descriptions import DEFAULTS
 from discreet.service.messages import MOST_ARMS, ExperimentPlan, PlannerRequest, PrivacyUnit

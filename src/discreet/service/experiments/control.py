@@ -23,16 +23,16 @@ from discreet.service.experiments import (
     descriptions,
     keys,
     planning,
-    readiness,
     standing,
     testmode,
     views,
 )
 from discreet.service.experiments.assignments import Started
-from discreet.service.experiments.checking import Checked, Checker
 from discreet.service.experiments.descriptions import Description, described, find
 from discreet.service.experiments.epsilon import amount
 from discreet.service.experiments.testmode import TestModes
+from discreet.service.experiments.upkeep import readiness
+from discreet.service.experiments.upkeep.checking import Checked, Checker
 from discreet.service.storage import (
     Database,
     DuplicateError,

@@ -21,8 +21,8 @@ from discreet.service.errors import NotStarted, ServiceProblem, invalid, not_fou
 from discreet.service.experiments import testmode, tokens
 from discreet.service.experiments.assignments import Ask, Started, Tell, Writer, units_of
 from discreet.service.experiments.control import Control
-from discreet.service.experiments.journal import Journal
-from discreet.service.experiments.readiness import Readiness
+from discreet.service.experiments.upkeep.journal import Journal
+from discreet.service.experiments.upkeep.readiness import Readiness
 from discreet.service.http.authorization import Authorizer
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.operations import OPERATIONS, Operation, document, operation
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Slow(NamedTuple):
-    """What lists, other slow reads and tests have for themselves.
+    """The control plane and the threads that lists, other slow reads and tests have for themselves.
 
     Attributes:
         control: The control plane, with database connections of its own.

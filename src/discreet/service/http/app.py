@@ -21,8 +21,8 @@ from discreet.service.dashboard.authentication import guarded
 from discreet.service.errors import ServiceProblem, not_found
 from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
-from discreet.service.experiments.journal import Journal
-from discreet.service.experiments.readiness import Readiness
+from discreet.service.experiments.upkeep.journal import Journal
+from discreet.service.experiments.upkeep.readiness import Readiness
 from discreet.service.http import docs
 from discreet.service.http.api import API, Slow
 from discreet.service.http.background import TICK, Background, Checking, Closer, Eraser

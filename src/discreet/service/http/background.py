@@ -6,8 +6,8 @@ import time
 from abc import ABC, abstractmethod
 
 from discreet.service.experiments import closing, testmode
-from discreet.service.experiments.checking import Checker
-from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.upkeep.checking import Checker
+from discreet.service.experiments.upkeep.journal import Journal
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import Database
 

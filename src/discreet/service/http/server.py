@@ -15,9 +15,9 @@ from starlette.types import ASGIApp
 
 from discreet.core.errors import ArgumentError
 from discreet.service.experiments.control import Control
-from discreet.service.experiments.journal import Journal
-from discreet.service.experiments.maintenance import held, opened, shown
-from discreet.service.experiments.restoring import Forfeited, recover
+from discreet.service.experiments.upkeep.journal import Journal
+from discreet.service.experiments.upkeep.maintenance import held, opened, shown
+from discreet.service.experiments.upkeep.restoring import Forfeited, recover
 from discreet.service.http import logs
 from discreet.service.http.app import make_app
 from discreet.service.http.background import TICK

@@ -23,7 +23,8 @@ _PLACE = """SELECT (SELECT system_identifier FROM pg_control_system()),
     (SELECT oid FROM pg_database WHERE datname = current_database())"""
 _ADVISORY = 1684632419  # the first key of our advisory locks
 _DEALT_ONCE = {"assignment_pkey", "unit_slot_pkey", "participant_pkey", "lease_pkey"}
-_LEASE_TYPES = dict.fromkeys(Dealt._fields[2:-2], "bigint") | dict.fromkeys(Dealt._fields[-2:], "float8")
+_SLOT, _LEASE = Slot._fields, Dealt._fields
+_LEASE_TYPES = dict.fromkeys(_LEASE[2:-2], "bigint") | dict.fromkeys(_LEASE[-2:], "float8")
 _TYPES = {"slot": "bigint", "unit": "bytea", "arm": "smallint", "deadline": "float8"}  # of columns; others are int
 
 
@@ -46,13 +47,13 @@ def _array(values: Sequence[Any]) -> str:
 
 
 # Units are inserted in one order by all writers, so that these cannot block each other.
-_DEAL = f"""WITH dealt AS (SELECT * FROM {_rows(Slot._fields)}),
+_DEAL = f"""WITH dealt AS (SELECT * FROM {_rows(_SLOT)}),
     units AS (INSERT INTO unit_slot SELECT experiment, epoch, unit, slot FROM dealt ORDER BY experiment, epoch, unit),
     slots AS (INSERT INTO assignment SELECT experiment, epoch, slot, unit, arm, deadline, 0 FROM dealt),
     leased AS (
         UPDATE lease SET next = rows.next, stop = rows.stop, dealt = lease.dealt + rows.dealt,
             dealt_at = rows.dealt_at, deadline = rows.deadline
-        FROM {_rows(Dealt._fields, "lease", _LEASE_TYPES)}
+        FROM {_rows(_LEASE, "lease", _LEASE_TYPES)}
         WHERE lease.experiment = rows.experiment AND lease.epoch = rows.epoch AND lease.writer = :writer
             AND lease.next = rows.was_next AND lease.stop = rows.was_stop
         RETURNING 1
@@ -234,7 +235,7 @@ class PostgreSQL(Database):
         Raises:
             Collision: Another writer has taken slots of these leases meanwhile.
         """
-        given = {"writer": writer, **_columns("lease", Dealt._fields, leases), **_columns("all", Slot._fields, slots)}
+        given = {"writer": writer, **_columns("lease", _LEASE, leases), **_columns("all", _SLOT, slots)}
         ((changed,),) = transaction.run(_DEAL, given)
         if changed != len(leases):
             raise Collision("another writer has taken slots of a lease")

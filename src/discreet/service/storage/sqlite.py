@@ -5,7 +5,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,17 @@ class SQLite(Database):
     Args:
         path: The file; it is created if it does not exist.
         clock: A clock for tests.
+        turn: The lock that writers of this process wait for; by default a new one.
         **pool: Options of SQLAlchemy's pool of connections.
     """
 
-    def __init__(self, path: str | os.PathLike[str], clock: Callable[[], float] | None = None, **pool: Any) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        clock: Callable[[], float] | None = None,
+        turn: AbstractContextManager[Any] | None = None,
+        **pool: Any,
+    ) -> None:
         self.path = Path(path)
         _create_private(self.path)
         engine = create_engine(
@@ -42,7 +49,7 @@ class SQLite(Database):
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         super().__init__(engine, clock)
-        self._turn = threading.Lock()
+        self._turn = turn or threading.Lock()
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
@@ -56,9 +63,7 @@ class SQLite(Database):
         return Path(f"{self.path}.releases")
 
     def _open_beside(self) -> Database:
-        beside = SQLite(self.path, self._clock, pool_size=FEW, max_overflow=0)
-        beside._turn = self._turn
-        return beside
+        return SQLite(self.path, self._clock, self._turn, pool_size=FEW, max_overflow=0)
 
     def new_shard(self) -> str:
         """Return the one shard: writers wait for each other anyway."""

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli import _options as opt
-from discreet.cli._settings import Database, DatabaseFile, KeyFile, address
-from discreet.cli.serve import service, show_key, write_key
+from discreet.cli.service._settings import Database, DatabaseFile, KeyFile, address
+from discreet.cli.service.serve import service, show_key, write_key
 
 
 @opt.command("discreet admin-key", "discreet admin-key --database team.db --key-file admin.key")
@@ -25,5 +25,7 @@ def _admin_key(
     service: revoke it on the page of keys.
     """
     deliver = None if key_file is None else partial(write_key, key_file)
-    key = service("experiments.maintenance").make_admin_key(address(context, database, database_file), name, deliver)
+    key = service("experiments.upkeep.maintenance").make_admin_key(
+        address(context, database, database_file), name, deliver
+    )
     show_key(key, key_file)

@@ -7,8 +7,8 @@ import typer
 
 from discreet.cli import _options as opt
 from discreet.cli._console import show
-from discreet.cli._settings import Database, DatabaseFile, address
-from discreet.cli.serve import service
+from discreet.cli.service._settings import Database, DatabaseFile, address
+from discreet.cli.service.serve import service
 
 
 @opt.command("discreet restore monday.backup", "discreet restore monday.backup --database postgresql://host/new")
@@ -24,7 +24,7 @@ def _restore(
     At the next `discreet serve` all epochs that were open in it are charged and forfeited, and new ones begin: they may
     have been released since. Leave the journal of releases where it is.
     """
-    maintenance = service("experiments.maintenance")
+    maintenance = service("experiments.upkeep.maintenance")
     where = address(context, database, database_file)
     maintenance.restore(file, where)
     show(f"{maintenance.shown(where)} is restored; at the next `discreet serve` open epochs are forfeited")

@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from discreet.service import messages as m
-from discreet.service.dashboard.fields import Fields
+from discreet.service.dashboard.forms.fields import Fields
 from discreet.service.experiments.budget import DEFAULT_POPULATION
 from discreet.service.experiments.descriptions import PERSON_POLICY
 from discreet.service.wording import in_words

@@ -7,8 +7,8 @@ import typer
 
 from discreet.cli import _options as opt
 from discreet.cli._console import show
-from discreet.cli._settings import Database, DatabaseFile, address
-from discreet.cli.serve import service
+from discreet.cli.service._settings import Database, DatabaseFile, address
+from discreet.cli.service.serve import service
 
 
 @opt.command("discreet backup monday.backup", "discreet backup monday.backup --database team.db")
@@ -24,5 +24,5 @@ def _backup(
     It has no rewards in it: neither sums of open epochs nor who has reported. These would be of no use: whatever was
     open when the backup was made is forfeited when it is restored. Names are in it: keep it safe.
     """
-    service("experiments.maintenance").back_up(address(context, database, database_file), file)
+    service("experiments.upkeep.maintenance").back_up(address(context, database, database_file), file)
     show(f"{file} is the backup; `discreet restore` makes a database of it")

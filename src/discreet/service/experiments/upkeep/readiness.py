@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 
-from discreet.service.experiments.journal import Journal
+from discreet.service.experiments.upkeep.journal import Journal
 from discreet.service.storage import Database, Transaction, queries
 from discreet.service.storage.database import failure
 

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from discreet.service.experiments import budget, closing, standing
 from discreet.service.experiments.descriptions import described
-from discreet.service.experiments.journal import SETTLED, Journal, Line
 from discreet.service.experiments.keys import SESSION_SECRET
-from discreet.service.experiments.readiness import LATEST
+from discreet.service.experiments.upkeep.journal import SETTLED, Journal, Line
+from discreet.service.experiments.upkeep.readiness import LATEST
 from discreet.service.storage import Database, Population, Transaction, queries
 from discreet.service.storage.backups import FROM_BACKUP
 

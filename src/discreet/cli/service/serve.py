@@ -12,8 +12,8 @@ import typer
 from discreet.cli import _options as opt
 from discreet.cli import missing_package
 from discreet.cli._console import complain, show
-from discreet.cli._settings import Config, Database, DatabaseFile, KeyFile, address, sourced
-from discreet.cli._settings import option as _option
+from discreet.cli.service._settings import Config, Database, DatabaseFile, KeyFile, address, sourced
+from discreet.cli.service._settings import option as _option
 from discreet.core.errors import ArgumentError
 
 

@@ -1,0 +1,1 @@
+"""Commands about the service, on the machine of its database."""

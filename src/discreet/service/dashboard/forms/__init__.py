@@ -1,0 +1,1 @@
+"""Forms: what was typed, what is wrong with it, and the message that it means."""

@@ -2,7 +2,7 @@
 
 make bench                  a table, peers and the whole evaluation included
 make bench BENCH=--json     the same for machines
-make bench BENCH=--fast     without the whole evaluation
+make bench BENCH=--fast     without the whole evaluation, and without the service in a crowd
 """
 
 import argparse
@@ -17,6 +17,8 @@ import psutil
 from tests._tools.step_by_step import play_dp_ucb, play_kl, play_thompson_sampling, play_ucb
 
 import discreet
+from benchmarks.crowd import crowd
+from benchmarks.growth import growth
 from benchmarks.peers import PEERS, PUBLIC
 from benchmarks.rows import Row, show
 from benchmarks.service import service
@@ -284,12 +286,12 @@ def evaluation():
 def main():
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--fast", action="store_true", help="leave out the whole evaluation, which takes minutes")
+    parser.add_argument("--fast", action="store_true", help="leave out the evaluation and the service in a crowd: minutes")
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
     rows += kernels() + simulated_rules() + epoch_policies() + peers() + horizons() + service()
     if not arguments.fast:
-        rows += evaluation()
+        rows += crowd() + growth() + evaluation()
     show(rows, "discreet: what must be fast", as_json=arguments.json)
 
 

@@ -2,7 +2,7 @@
 
 make bench                  a table, peers and the whole evaluation included
 make bench BENCH=--json     the same for machines
-make bench BENCH=--fast     without the whole evaluation, and without the service in a crowd
+make bench BENCH=--fast     without the evaluation, and without the service in a crowd
 """
 
 import argparse
@@ -286,7 +286,9 @@ def evaluation():
 def main():
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--fast", action="store_true", help="leave out the evaluation and the service in a crowd: minutes")
+    parser.add_argument(
+        "--fast", action="store_true", help="leave out the evaluation and the service in a crowd: minutes"
+    )
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
     rows += kernels() + simulated_rules() + epoch_policies() + peers() + horizons() + service()

@@ -271,7 +271,6 @@ def test_without_connections_left_it_says_so_and_recovers(world, monkeypatch):
         held = [world.database.engine.connect() for _ in range(pool.size() + pool._max_overflow)]
         assert web.put(f"/v1/rewards/{token}", json={"reward": 1.0}).status_code == 503
         assert web.get("/v1/experiments/banners/plan").status_code == 503
-        assert web.get("/v1/experiments").status_code == 200  # lists have connections of their own
         assert web.get("/readyz").status_code == 503
         for one in held:
             one.close()

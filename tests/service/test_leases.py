@@ -8,7 +8,7 @@ import pytest
 
 from discreet.service.experiments import assignments as traffic
 from discreet.service.experiments.allocation import order
-from discreet.service.storage import DuplicateError, leases, schema
+from discreet.service.storage import DuplicateError, assignments, leases, schema
 from discreet.service.storage.database import Collision
 from tests._tools.service_tools import is_sqlite, small
 
@@ -124,6 +124,26 @@ def test_a_lease_that_was_cut_meanwhile_is_not_dealt_from(world):
         wanted = traffic.Ask(world.control.started("banners"), ["bob"])
         with world.database.writing() as transaction, pytest.raises(Collision):
             traffic.assign(transaction, "x", [wanted])
+
+
+def test_who_reads_sees_one_moment(world, monkeypatch):
+    """An epoch that closes between two statements of a page is not shown open and empty."""
+    world.start(**small())
+    world.fill("banners")
+    real, closed = assignments.with_progress, []
+
+    def with_progress(transaction, epochs):
+        if not closed:
+            closed.append(True)
+            world.clock.wait(60)
+            world.close("banners")
+        return real(transaction, epochs)
+
+    monkeypatch.setattr(assignments, "with_progress", with_progress)
+    seen = world.control.experiment("banners").epoch
+    assert (seen.number, seen.dealt) == (1, 8)
+    seen = world.control.experiment("banners").epoch
+    assert (seen.number, seen.dealt) == (2, 0)
 
 
 def race(world, writers, each, seed):

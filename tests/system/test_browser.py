@@ -17,6 +17,7 @@ uvicorn = pytest.importorskip("uvicorn", reason="needs uvicorn: pip install uvic
 pytest.importorskip("starlette", reason="needs starlette: pip install starlette")
 
 from discreet.service.http.app import make_app  # noqa: E402
+from discreet.service.messages import NewKey  # noqa: E402
 from tests._tools.service_board import DEALT, NASTY, Board, furnish  # noqa: E402
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -274,6 +275,7 @@ def test_a_key_that_is_revoked_meanwhile_leads_to_the_sign_in(browser, site):
     page.keyboard.press("Enter")
     page.wait_for_url("**/")
     page.goto(site.board.path(BUTTON))
+    site.control.make_key(NewKey("another admin", ["admin"]))
     site.control.revoke_key(site.control.authenticate(site.key).id)
     page.wait_for_url("**/login?**", timeout=20_000)
     context.close()

@@ -46,7 +46,7 @@ def back_up(database: Database, file: Path) -> None:
     copy = SQLite(part)
     try:
         migrate(copy)
-        with database.snapshot() as source, copy.writing() as target:
+        with database.reading() as source, copy.writing() as target:
             copy_rows(source, target)
             queries.write_setting(target, FROM_BACKUP, "1")
     finally:

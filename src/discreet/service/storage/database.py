@@ -252,15 +252,9 @@ class Database(ABC):
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """Open a transaction that reads what is committed, and never waits for a writer."""
+        """Open a transaction that reads what was committed at one moment, and never waits for a writer."""
         with self.engine.connect() as connection, connection.begin():
             yield Transaction(self, connection)
-
-    @contextmanager
-    def snapshot(self) -> Iterator[Transaction]:
-        """Open a transaction that reads what one moment saw, however long it takes."""
-        with self.reading() as transaction:
-            yield transaction
 
     def write(self, work: Callable[[Transaction], _Result]) -> _Result:
         """Do some work in one transaction, from its start again where writers collided.

@@ -98,8 +98,11 @@ class PostgreSQL(Database):
         return super().raw_clock() if self._clock is not None else (_CLOCK, {})
 
     @contextmanager
-    def snapshot(self) -> Iterator[Transaction]:
-        """Open a transaction that reads what one moment saw, however long it takes."""
+    def reading(self) -> Iterator[Transaction]:
+        """Open a transaction whose statements all read what was committed at one moment.
+
+        Else an epoch that closes between two statements would be shown open, and without its progress.
+        """
         connected = self.engine.connect().execution_options(isolation_level="REPEATABLE READ")
         with connected as connection, connection.begin():
             yield Transaction(self, connection)

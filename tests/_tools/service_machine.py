@@ -108,8 +108,13 @@ class Traffic(RuleBasedStateMachine):
         self.asked([f"new-{self.number + one}" for one in range(count)])
         self.number += count
 
+    @property
+    def now(self):
+        """The service's time, which does not go back where the clock does."""
+        return self.world.database.saw(self.world.clock.now)
+
     def asked(self, units):
-        now = self.world.clock.now
+        now = self.now
         for unit, one in zip(units, self.world.ask(NAME, *units), strict=True):
             learns = self.model.learns(unit)
             assert one.learn == learns
@@ -131,7 +136,7 @@ class Traffic(RuleBasedStateMachine):
         steps["tell"] += 1
         there = list(self.model.given.values())
         batch = [(there[place % len(there)], reward) for place, reward in places]
-        expected = [self.model.fate(one, reward, self.world.clock.now) for one, reward in batch]
+        expected = [self.model.fate(one, reward, self.now) for one, reward in batch]
         assert self.world.tell(*batch) == expected
 
     @precondition(lambda self: self.model.given)
@@ -141,7 +146,7 @@ class Traffic(RuleBasedStateMachine):
         steps["tell"] += 1
         self.world.clock.wait(seconds)
         batch = [(one, reward) for one in self.model.given.values()]
-        expected = [self.model.fate(one, reward, self.world.clock.now) for one, _ in batch]
+        expected = [self.model.fate(one, reward, self.now) for one, _ in batch]
         assert self.world.tell(*batch) == expected
 
     @precondition(lambda self: self.model.told)
@@ -150,7 +155,7 @@ class Traffic(RuleBasedStateMachine):
         steps["repeat"] += 1
         told = [one for one in self.model.given.values() if one.assignment in self.model.told]
         one = told[place % len(told)]
-        expected = self.model.fate(one, reward, self.world.clock.now)
+        expected = self.model.fate(one, reward, self.now)
         assert self.world.tell((one, reward)) == [expected]
 
     @precondition(lambda self: self.model.old)
@@ -180,7 +185,7 @@ class Traffic(RuleBasedStateMachine):
         self.close()
 
     def close(self):
-        model, due = self.model, self.model.due_at is not None and self.model.due_at <= self.world.clock.now
+        model, due = self.model, self.model.due_at is not None and self.model.due_at <= self.now
         expected = model.epoch if model.state == "running" and due else None
         assert self.world.close(NAME) == expected
         if expected is None:

@@ -212,7 +212,7 @@ def closing_on_rewards(desk, monkeypatch):
         with desk.world.database.reading() as connection:
             count = told(connection, experiment)
         if count == desk.world.control.experiment(name).epoch.quota:
-            desk.world.run("UPDATE epoch SET due_at = 0 WHERE experiment = :one AND state = 'open'", one=experiment)
+            desk.world.run("UPDATE lease SET deadline = 0 WHERE experiment = :one", one=experiment)
         return honest(name)
 
     desk.close = close

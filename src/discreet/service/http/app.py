@@ -22,10 +22,9 @@ from discreet.service.errors import ServiceProblem, not_found
 from discreet.service.experiments.assignments import Writer
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.upkeep.journal import Journal
-from discreet.service.experiments.upkeep.readiness import Readiness
 from discreet.service.http import docs
 from discreet.service.http.api import API, Slow
-from discreet.service.http.background import TICK, Background, Checking, Closer, Eraser
+from discreet.service.http.background import TICK, Background, Checking, Closer, Eraser, Noting
 from discreet.service.http.logs import log_access
 from discreet.service.http.metrics import Metrics
 from discreet.service.messages import Problem
@@ -61,8 +60,8 @@ def make_app(
     writer = writer or Writer(control.database)
     pages, threads = control.beside(), Threads()  # of their own: nobody who assigns or reports waits for a page
     api = API(control, writer, metrics, journal, Slow(pages, threads))
-    background: list[Readiness | Background] = [
-        api.readiness,
+    background: list[Background] = [
+        Noting(api.readiness),
         Closer(control.database, metrics, journal, tick or TICK),
         Eraser(control.database, tick or TICK),
         Checking(pages.checker, tick or TICK),

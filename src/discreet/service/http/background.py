@@ -8,10 +8,12 @@ from abc import ABC, abstractmethod
 from discreet.service.experiments import closing, testmode
 from discreet.service.experiments.upkeep.checking import Checker
 from discreet.service.experiments.upkeep.journal import Journal
+from discreet.service.experiments.upkeep.readiness import Readiness
 from discreet.service.http.metrics import Metrics
 from discreet.service.storage import Database
 
 log = logging.getLogger("discreet.service")
+_NOTED_EVERY = 10.0  # seconds between notes of the time
 TICK = 1.0  # seconds between looks for due epochs: a coarse clock hides how long a release took
 
 
@@ -130,3 +132,24 @@ class Checking(Background):
     def look(self) -> None:
         """Check some lines and some experiments."""
         self._checker.look()
+
+
+class Noting(Background):
+    """A thread that notes the time every ten seconds, and what this process lacks.
+
+    Args:
+        readiness: Looks, and notes.
+    """
+
+    def __init__(self, readiness: Readiness) -> None:
+        super().__init__(_NOTED_EVERY)
+        self._readiness = readiness
+
+    def start(self) -> None:
+        """Look once, so that this process knows the latest time before it serves, and start the thread."""
+        self.look()
+        super().start()
+
+    def look(self) -> None:
+        """Look at what this process needs, and note the time."""
+        self._readiness.reasons()

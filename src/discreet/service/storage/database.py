@@ -383,23 +383,11 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def select_for_update(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
-        """Return rows that nobody else can change before the transaction ends.
+    def for_update(self, *, free: bool = False) -> str:
+        """Return the end of a SELECT whose rows nobody else can change before the transaction ends.
 
         Args:
-            transaction: The transaction.
-            statement: A SELECT with :names.
-            given: The parameters.
-        """
-
-    @abstractmethod
-    def select_free(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
-        """Return rows that nobody else can change before the transaction ends, without those that others hold.
-
-        Args:
-            transaction: The transaction.
-            statement: A SELECT with :names.
-            given: The parameters.
+            free: True to leave out rows that others hold, instead of waiting for them.
         """
 
     @abstractmethod

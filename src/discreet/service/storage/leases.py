@@ -42,7 +42,7 @@ def extend(transaction: Transaction, writer: str, experiment: int, epoch: int, w
     ((left,),) = transaction.run(_ANY_LEFT, {**mine, "writer": writer})
     if not left:  # nobody waits for a lock on an epoch that is full
         return []
-    ((leased, quota),) = transaction.database.select_for_update(transaction, _LEASED, mine)
+    ((leased, quota),) = transaction.run(_LEASED + transaction.database.for_update(), mine)
     transaction.run(_BEGIN, {**mine, "writer": writer})
     found = []
     if leased < quota:
@@ -56,7 +56,7 @@ def extend(transaction: Transaction, writer: str, experiment: int, epoch: int, w
 def _take_over(transaction: Transaction, mine: dict[str, Any], writer: str, wanted: int) -> list[range]:
     """Return slots that other writers have left: half of a lease, or as many as are needed."""
     others = {**mine, "writer": writer}
-    free = transaction.database.select_free(transaction, _LEFT, others)
+    free = transaction.run(_LEFT + transaction.database.for_update(free=True), others)
     found = []
     for other, first, stop in sorted(free, key=lambda lease: lease[1] - lease[2]):
         if wanted <= 0:

@@ -194,29 +194,13 @@ class PostgreSQL(Database):
         """
         return list(transaction.run(_with_rows(statement, tuple(names)), {**given, **_columns("all", names, rows)}))
 
-    def select_for_update(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
-        """Select with row locks.
-
-        A statement that has waited for a lock does not see rows that were inserted meanwhile, so it is run again where
-        it found nothing.
+    def for_update(self, *, free: bool = False) -> str:
+        """Return a clause that locks rows.
 
         Args:
-            transaction: The transaction.
-            statement: A SELECT with :names.
-            given: The parameters.
+            free: True to skip rows that are locked.
         """
-        locking = f"{statement} FOR UPDATE"
-        return transaction.run(locking, given) or transaction.run(locking, given)
-
-    def select_free(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
-        """Select with row locks, and skip rows that are locked.
-
-        Args:
-            transaction: The transaction.
-            statement: A SELECT with :names.
-            given: The parameters.
-        """
-        return transaction.run(f"{statement} FOR UPDATE SKIP LOCKED", given)
+        return " FOR UPDATE SKIP LOCKED" if free else " FOR UPDATE"
 
     def among(self, column: str) -> str:
         """Return a test of membership in an array."""

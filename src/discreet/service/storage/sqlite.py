@@ -129,17 +129,13 @@ class SQLite(Database):
             raise OperationalError(statement, None, error) from None
         return found
 
-    def select_for_update(self, transaction: Transaction, statement: str, given: Mapping[str, Any]) -> Sequence[Any]:
-        """Select: a transaction that may write has locked the whole file.
+    def for_update(self, *, free: bool = False) -> str:
+        """Return nothing: a transaction that may write has locked the whole file.
 
         Args:
-            transaction: The transaction.
-            statement: A SELECT with :names.
-            given: The parameters.
+            free: Not used.
         """
-        return transaction.run(statement, given)
-
-    select_free = select_for_update
+        return ""
 
     def among(self, column: str) -> str:
         """Return a test of membership in a JSON array."""

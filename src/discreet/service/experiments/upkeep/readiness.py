@@ -14,7 +14,6 @@ from discreet.service.storage.database import failure
 
 LATEST = "latest time"
 """The setting with the latest time at which a process was seen to write."""
-_NOTED_EVERY = 10.0  # seconds
 _FRESH = 1.0  # seconds for which a look counts: anybody may ask
 _PATIENCE = 1.0  # seconds that a request waits for the look of another one
 _SLACK = 2.0  # seconds that a clock may be set back, as time servers do
@@ -23,7 +22,7 @@ log = logging.getLogger("discreet.service")
 
 
 class Readiness:
-    """Looks at what a process needs to serve, and notes the time every ten seconds.
+    """Looks at what a process needs to serve, and notes the time.
 
     Args:
         database: The database.
@@ -34,18 +33,6 @@ class Readiness:
         self._database, self._journal = database, journal
         self._looked, self._reasons = -_FRESH, list[str]()
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="discreet-readiness", daemon=True)
-
-    def start(self) -> None:
-        """Look once, so that this process knows the latest time before it serves, and then again and again."""
-        self.reasons()
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread."""
-        self._stopped.set()
-        self._thread.join()
 
     def reasons(self) -> list[str]:
         """Return the reasons why this process cannot serve well: none if all is well. They hold no secret."""
@@ -60,10 +47,6 @@ class Readiness:
             return self._reasons
         finally:
             self._lock.release()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(_NOTED_EVERY):
-            self.reasons()
 
     def _look(self) -> list[str]:
         found = []

@@ -6,6 +6,7 @@ Everything but the writer is the real service, so that a comparison shows what s
 """
 
 import sys
+import threading
 
 import uvicorn
 from starlette.concurrency import run_in_threadpool
@@ -17,6 +18,22 @@ from discreet.service.storage import open_database
 
 
 class Plain(Writer):
+    """A writer for each thread: leases and sums of its own, as writers of the service have."""
+
+    def __init__(self, database):
+        self._own = threading.local()
+        super().__init__(database)
+
+    @property
+    def shard(self):
+        if not hasattr(self._own, "shard"):
+            self._own.shard = self.database.new_shard()
+        return self._own.shard
+
+    @shard.setter
+    def shard(self, shard):
+        self._own.shard = shard
+
     async def do(self, work):
         return await run_in_threadpool(self.database.write, lambda transaction: self._one(transaction, work))
 

@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,10 +29,13 @@ from discreet.service.experiments.control import Control
 from discreet.service.messages import NewExperiment
 from discreet.service.storage import open_database
 
-CLIENTS, SECONDS, ROUNDS = 64, 1.5, 4
+CLIENTS, SECONDS, ROUNDS = 64, 1.5, 5
 BATCH, AT_ONCE = 100, 1000
-GOALS = {"asks": 2_500, "tells": 2_500, "batched tells": 25_000}
-TIMES = 5  # faster than one transaction a request
+GOALS = {  # as multiples of the rate of bare requests
+    "SQLite": {"asks": 0.55, "tells": 0.55, "batched tells": 5.5},
+    "PostgreSQL": {"asks": 0.5, "tells": 0.5, "batched tells": 5.5},
+}
+TIMES = 7  # faster than one transaction a request
 WAYS = ("together", "plain")
 
 
@@ -184,50 +188,46 @@ def _free_port():
 
 
 def measure(servers):
-    """The fastest of a few rounds, of each kind of request and each way; the ways take turns."""
-    best = {}
+    """What was measured in each round, by kind of request and way. Bare requests, kinds and ways take turns."""
+    found = {}
+    server = servers["together"]
     for _ in range(ROUNDS):
-        for way, server in servers.items():
-            for kind, work in (("asks", server.ask), ("tells", server.tell)):
-                _keep(best, (kind, way), work())
-                server.check()
-        server = servers["together"]
-        _keep(best, ("requests", "together"), server.greet())
+        _add(found, "bare", "together", server.greet())
+        for kind, work in (("asks", Server.ask), ("tells", Server.tell)):
+            for way, one in servers.items():
+                _add(found, kind, way, work(one))
+                one.check()
         server.stock(80_000)
-        _keep(best, ("batched tells", "together"), server.tell_many())
+        _add(found, "batched tells", "together", server.tell_many())
         server.check()
-    return best
+    return found
 
 
-def _keep(best, place, measured):
-    if place not in best or measured.rate > best[place].rate:
-        best[place] = measured
+def _add(found, kind, way, measured):
+    found.setdefault((kind, way), []).append(measured)
 
 
-def rows_of(name, best):
-    """Each kind against the plain way of one transaction for each ask or tell."""
-    bare = best["requests", "together"]
-    rows = [
-        Row(f"{name}, {CLIENTS} clients, bare requests", bare.rate, "requests/s", "-", True, "-", math.nan, str(bare))
-    ]
-    for kind, goal in GOALS.items():
-        ours, plain = best[kind, "together"], best["asks" if kind == "asks" else "tells", "plain"]
-        met = ours.rate >= goal and ours.rate >= TIMES * plain.rate
-        what = f"{name}, {CLIENTS} clients, durable {kind}"
-        reference = f"one transaction each ({plain.rate:,.0f}/s)"
+def rows_of(name, found):
+    """The rate of each kind over that of bare requests in its round, and over that of one transaction each."""
+    bare = found["bare", "together"]
+    fastest = max(bare, key=lambda one: one.rate)
+    what = f"{name}, {CLIENTS} clients"
+    rows = [Row(f"{what}, bare requests", fastest.rate, "requests/s", "-", True, "-", math.nan, str(fastest))]
+    for kind, goal in GOALS[name].items():
+        ours, plain = found[kind, "together"], found["asks" if kind == "asks" else "tells", "plain"]
+        ratio, times = _ratio(ours, bare), _ratio(ours, plain)
+        fastest = max(ours, key=lambda one: one.rate)
+        met = ratio >= goal and times >= TIMES
+        goals, more = f">= {goal}, {TIMES} x plain", f" ({fastest.rate:,.0f}/s{fastest}; {times:.1f} x plain)"
         rows.append(
-            Row(
-                what,
-                ours.rate,
-                f"{kind}/s",
-                f">= {goal:,}, {TIMES} x plain",
-                met,
-                reference,
-                plain.rate / ours.rate,
-                str(ours),
-            )
+            Row(f"{what}, durable {kind}", ratio, "x bare", goals, met, "one transaction each", 1 / times, more)
         )
     return rows
+
+
+def _ratio(ones, others):
+    """The median over rounds of the ratio of rates."""
+    return statistics.median(one.rate / other.rate for one, other in zip(ones, others, strict=True))
 
 
 def store_rows(name, databases):

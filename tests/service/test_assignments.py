@@ -57,6 +57,21 @@ def test_units_are_found_by_their_key_in_a_young_table(world):
 _READ = "SELECT coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relname = 'unit_slot'"
 
 
+def test_slots_are_found_by_their_key_in_a_young_table(world):
+    """An UPDATE of a list of slots would read the whole epoch."""
+    if is_sqlite(world):
+        pytest.skip("SQLite goes by the form of the query alone")
+    world.start(epsilon="0.001")
+    started = world.control.started("banners")
+    given = [one for part in range(4) for one in world.ask_all("banners", [f"{part}-{unit}" for unit in range(1000)])]
+    places = [tokens.open_token(world.control.token_secret, one.assignment) for one in given[:32]]
+    with world.database.writing() as transaction:
+        statuses = traffic.tell(transaction, "-", [traffic.Tell(started, place, 0) for place in places])
+        read = transaction.execute(text(_READ.replace("unit_slot", "assignment"))).scalar_one()
+    assert statuses == ["accepted"] * len(places)
+    assert read <= 3 * len(places), "slots of others were read"
+
+
 def test_who_comes_after_the_quota_gets_an_arm_that_nothing_depends_on(world):
     world.start(**small())
     world.fill("banners", lambda arm: None)

@@ -166,10 +166,9 @@ async def _form(request: Request) -> Form:
     """Return the form that was posted, read up to a limit; an empty one if this is no form."""
     if request.method != "POST":
         return Form()
-    too_large = ServiceProblem(413, "Too much", "The form is larger than anything that this page asks for.")
+    body = await body_of(request, MOST_BYTES, "The form is larger than anything that this page asks for.", "Too large")
     try:
-        async with body_of(request, MOST_BYTES, too_large) as body:
-            fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
         if any("\0" in text for field in fields for text in field):
             raise ValueError("no field has a zero byte, and PostgreSQL takes none")
         return Form(fields)

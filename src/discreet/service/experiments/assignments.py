@@ -276,24 +276,19 @@ def tell(transaction: Transaction, shard: str, told: Sequence[Tell]) -> list[Sta
     for one in told:
         rewards.setdefault(one.place, one.reward)
     keys = {one.experiment.id: one.experiment.secret for one in told}
-    slots: dict[tuple[int, int, int], set[int]] = {}
-    for place in rewards:
-        slots.setdefault(place[:3], set()).add(place.slot)
     accepted: set[tokens.Place] = set()
+    wronged: list[tuple[int, int, int]] = []
     totals: dict[tuple[int, int, int], tuple[int, int]] = {}
-    for where, wanted in sorted(slots.items()):  # in one order everywhere, so that writers cannot block each other
-        experiment, epoch, generation = where
-        wronged = []
-        for slot, arm, unit, first in assignments.report(transaction, *where, list(wanted)):
-            place = tokens.Place(*where, slot, tokens.unit_tag(keys[experiment], generation, slot, unit))
-            if place in rewards:
-                count, total = totals.get((experiment, epoch, arm), (0, 0))
-                totals[experiment, epoch, arm] = count + first, total + first * rewards[place]
-                accepted.add(place)
-            elif first:
-                wronged.append(slot)
-        if wronged:  # slots that were other units' before a restore: those who have them now have reported nothing
-            assignments.retract(transaction, experiment, epoch, wronged)
+    for slot in assignments.report(transaction, {place[:4] for place in rewards}):
+        tag = tokens.unit_tag(keys[slot.experiment], slot.generation, slot.slot, slot.unit)
+        place = tokens.Place(slot.experiment, slot.epoch, slot.generation, slot.slot, tag)
+        if place in rewards:
+            count, total = totals.get((slot.experiment, slot.epoch, slot.arm), (0, 0))
+            totals[slot.experiment, slot.epoch, slot.arm] = count + slot.first, total + slot.first * rewards[place]
+            accepted.add(place)
+        elif slot.first:  # another unit had the slot before a restore: the one that has it now has reported nothing
+            wronged.append((slot.experiment, slot.epoch, slot.slot))
+    assignments.retract(transaction, wronged)
     if totals:
         assignments.add_totals(transaction, shard, totals)
     return ["accepted" if one.place in accepted else "late" for one in told]

@@ -36,6 +36,7 @@ TOGETHER = 1_000
 ONE = "/v1/experiments/{experiment}"
 READ: tuple[m.Scope, ...] = ("analyse",)
 ADMIN: tuple[m.Scope, ...] = ()
+_TOO_LARGE = f"a request has at most {MOST_BYTES:,} bytes"
 _ENCODER = msgspec.json.Encoder()
 T = TypeVar("T")
 
@@ -435,10 +436,9 @@ async def read(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:
     Raises:
         ServiceProblem: The body is too large, no JSON, or not of this type; it names the field at fault.
     """
-    too_large = ServiceProblem(413, "too large", f"a request has at most {MOST_BYTES:,} bytes")
+    body = await body_of(request, MOST_BYTES, _TOO_LARGE)
     try:
-        async with body_of(request, MOST_BYTES, too_large) as body:
-            return decoder.decode(body)
+        return decoder.decode(body)
     except msgspec.ValidationError as error:
         raise _badly_formed(error, decoder.type) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

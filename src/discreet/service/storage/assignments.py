@@ -1,8 +1,8 @@
 """SQL about assignments, participants, and the slots and sums of open epochs: the hot path."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import delete, func, insert, select
 
@@ -35,12 +35,23 @@ _KNOWN = """SELECT experiment, unit, slot,
     WHERE slot IS NOT NULL"""
 _PARTICIPANTS = """SELECT rows.experiment, rows.unit FROM {rows}
     WHERE (SELECT 1 FROM participant AS mine WHERE mine.experiment = rows.experiment AND mine.unit = rows.unit) = 1"""
+# A row is changed by inserting it again, so that PostgreSQL finds it by its key. An UPDATE of listed slots may read a
+# whole epoch, which PostgreSQL takes for a few rows while it knows little of it.
+_CHANGE = """INSERT INTO assignment
+    SELECT experiment, epoch, slot, unit, 0, 0, 0 FROM (
+        SELECT rows.*, (SELECT unit FROM assignment AS one
+            WHERE one.experiment = rows.experiment AND one.epoch = rows.epoch AND one.slot = rows.slot) AS unit
+        FROM {rows}
+    ) AS found
+    WHERE unit IS NOT NULL"""
 # 1 for the first time, and then 2 and 3 in turn: where nothing changed, SQLite would not wait for the disk.
-_REPORT = """UPDATE assignment SET told = CASE told WHEN 0 THEN 1 WHEN 2 THEN 3 ELSE 2 END
-    WHERE experiment = :experiment AND epoch = :epoch AND {listed} AND deadline >= {now} AND 'open' = (
-        SELECT state FROM epoch WHERE experiment = :experiment AND number = :epoch AND generation = :generation)
-    RETURNING slot, arm, unit, told"""
-_RETRACT = "UPDATE assignment SET told = 0 WHERE experiment = :experiment AND epoch = :epoch AND {listed}"
+_REPORT = f"""{_CHANGE} AND 'open' = (SELECT state FROM epoch WHERE epoch.experiment = found.experiment
+        AND epoch.number = found.epoch AND epoch.generation = found.generation)
+    ON CONFLICT (experiment, epoch, slot) DO UPDATE
+    SET told = CASE assignment.told WHEN 0 THEN 1 WHEN 2 THEN 3 ELSE 2 END WHERE assignment.deadline >= %s
+    RETURNING experiment, epoch, (SELECT generation FROM epoch AS its
+        WHERE its.experiment = assignment.experiment AND its.number = assignment.epoch), slot, unit, arm, told"""
+_RETRACT = f"{_CHANGE} ON CONFLICT (experiment, epoch, slot) DO UPDATE SET told = 0"
 _ADD = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
     VALUES (:experiment, :epoch, :shard, :arm, :told, :total)
     ON CONFLICT (experiment, epoch, shard, arm)
@@ -85,16 +96,27 @@ class Reported(NamedTuple):
     """A slot whose reward was reported in time.
 
     Attributes:
+        experiment: The experiment's number.
+        epoch: The epoch's number.
+        generation: The epoch's generation.
         slot: The slot's index.
-        arm: The arm's index.
         unit: The pseudonym of the unit that has the slot.
-        first: True if no reward of it was reported before.
+        arm: The arm's index.
+        told: 1 if no reward of it was reported before, else 2 or 3.
     """
 
+    experiment: int
+    epoch: int
+    generation: int
     slot: int
-    arm: int
     unit: bytes
-    first: bool
+    arm: int
+    told: int
+
+    @property
+    def first(self) -> bool:
+        """True if no reward of it was reported before."""
+        return self.told == 1
 
 
 def dealings(
@@ -155,40 +177,28 @@ def add_participants(transaction: Transaction, units: Sequence[tuple[int, bytes]
     transaction.execute(insert(PARTICIPANT), rows)
 
 
-def report(
-    transaction: Transaction, experiment: int, epoch: int, generation: int, slots: Sequence[int]
-) -> list[Reported]:
-    """Mark slots of an open epoch as reported, and return those whose deadline has not passed.
+def report(transaction: Transaction, slots: Iterable[tuple[int, int, int, int]]) -> list[Reported]:
+    """Mark slots of open epochs as reported, and return those whose deadline has not passed.
 
     Args:
-        transaction: The transaction, which has locked the experiment.
-        experiment: The experiment's number.
-        epoch: The epoch's number.
-        generation: The epoch's generation. Of an epoch that has another one, nothing is marked.
-        slots: Indexes of slots.
+        transaction: The transaction, which has locked the experiments.
+        slots: The experiment's number, the epoch's number and generation, and the index of each slot, once. Nothing is
+            marked where the epoch has another generation.
     """
-    given = {"experiment": experiment, "epoch": epoch, "generation": generation}
-    return [Reported(slot, arm, unit, told == 1) for slot, arm, unit, told in _on(transaction, _REPORT, slots, given)]
+    clock, now = transaction.database.clock()
+    names = "experiment", "epoch", "generation", "slot"
+    rows = transaction.each(_REPORT % clock, names, sorted(slots), **now)  # sorted: writers cannot block each other
+    return [Reported(*row) for row in rows]
 
 
-def retract(transaction: Transaction, experiment: int, epoch: int, slots: Sequence[int]) -> None:
+def retract(transaction: Transaction, slots: Iterable[tuple[int, int, int]]) -> None:
     """Mark slots as not reported.
 
     Args:
         transaction: The transaction.
-        experiment: The experiment's number.
-        epoch: The epoch's number.
-        slots: Indexes of slots.
+        slots: The experiment's number, the epoch's number, and the index of each slot, once.
     """
-    _on(transaction, _RETRACT, slots, {"experiment": experiment, "epoch": epoch})
-
-
-def _on(transaction: Transaction, statement: str, slots: Sequence[int], given: Mapping[str, int]) -> Sequence[Any]:
-    """Run SQL on some slots."""
-    database = transaction.database
-    clock, now = database.clock()
-    sql = statement.format(listed=database.among("slot"), now=clock)
-    return transaction.run(sql, {**given, **now, "listed": database.as_list(slots)})
+    transaction.each(_RETRACT, ("experiment", "epoch", "slot"), sorted(slots))
 
 
 def add_totals(transaction: Transaction, shard: str, totals: Mapping[tuple[int, int, int], tuple[int, int]]) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -17,6 +18,8 @@ from discreet.service.storage.database import UNAVAILABLE, Database, Transaction
 _TOGETHER = 512  # the largest number of requests in one transaction
 _ROWS = 2_000  # and of their rows, but for a single request that has more
 _SMALL = 16  # requests of more rows let others go first; one of them is in every transaction all the same
+_SEVERAL = 4  # requests of a group after which the next one is waited for
+_MOMENT, _MOMENTS = 0.001, 6  # seconds, and how often at most
 _MOST_WAITING = 20_000
 Work = TypeVar("Work")
 _Waiting = tuple[Work, asyncio.Future[Any]]
@@ -73,8 +76,18 @@ class GroupCommit(Generic[Work]):
             self._wake.clear()  # before the queue is read: whoever comes after this wakes it again
             while batch := self._batch():
                 self._serve(batch)
+                self._gather(len(batch))
             if self._stopped:
                 return
+
+    def _gather(self, last: int) -> None:
+        """Wait a few milliseconds for a group as large as the last: those who were answered ask again."""
+        if last < _SEVERAL:
+            return
+        for _ in range(_MOMENTS):
+            if len(self._small) + len(self._large) >= last or self._stopped:
+                return
+            time.sleep(_MOMENT)
 
     def _batch(self) -> list[_Waiting[Work]]:
         """Return the requests of the next transaction: one large one, then small ones, then large ones as they fit."""

@@ -109,7 +109,7 @@ class SQLite(Database):
         rows: Sequence[Sequence[Any]],
         given: Mapping[str, Any],
     ) -> list[Any]:
-        """Run the statement once for each row. Without SQLAlchemy that takes a few microseconds.
+        """Run the statement once for all rows of numbers, as JSON, which has no bytes; else once for each row.
 
         Args:
             transaction: The transaction.
@@ -118,13 +118,16 @@ class SQLite(Database):
             rows: Their values.
             given: The parameters that all rows share.
         """
+        if isinstance(rows[0][-1], int):
+            return list(transaction.run(_from_json(statement, tuple(names)), {**given, "all_rows": json.dumps(rows)}))
         sql = _with_rows(statement, tuple(names))
-        connection = transaction.connection.connection.driver_connection
+        connection = transaction.connection.connection.driver_connection  # SQLAlchemy takes longer than SQLite
         assert connection is not None
-        found = []
+        found, values = [], dict(given)
         try:
             for row in rows:
-                found += connection.execute(sql, {**given, **dict(zip(names, row, strict=True))}).fetchall()
+                values.update(zip(names, row, strict=True))
+                found += connection.execute(sql, values).fetchall()
         except sqlite3.OperationalError as error:
             raise OperationalError(statement, None, error) from None
         return found
@@ -165,6 +168,12 @@ class SQLite(Database):
 
     def _collided(self, error: DBAPIError) -> bool:
         return isinstance(error, OperationalError) and "locked" in str(error)
+
+
+@lru_cache(maxsize=64)
+def _from_json(statement: str, names: tuple[str, ...]) -> str:
+    columns = ", ".join(f"value ->> {index} AS {name}" for index, name in enumerate(names))
+    return statement.format(rows=f"(SELECT {columns} FROM json_each(:all_rows)) AS rows")
 
 
 @lru_cache(maxsize=64)

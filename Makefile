@@ -11,7 +11,7 @@ WORKERS = $(shell $(RUN) -c 'import os; print(os.cpu_count() + 1)')
 # What Python has compiled is kept: else every worker, and every program that a test starts, compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help reproduce test test-system verify supply-chain shop lint docs bench pin clean
+.PHONY: help reproduce test test-system verify supply-chain shop lint docs bench soak pin clean
 .NOTPARALLEL: # two pips at a time would break the environment
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make lint       ruff, mypy --strict and import-linter"
 	@echo "make docs       write docs/algorithms.md from the registry"
 	@echo "make bench      measure what must be fast"
+	@echo "make soak       the service under mixed traffic for half an hour: SOAK='--postgresql --workers 2'"
 	@echo "make pin        refresh the pinned versions in constraints.txt"
 
 $(RUN):
@@ -78,6 +79,9 @@ docs: $(VENV)/.test
 
 bench: $(VENV)/.test $(VENV)/.bench $(VENV)/.kernels
 	$(RUN) -m benchmarks $(BENCH)
+
+soak: $(VENV)/.test $(VENV)/.bench
+	$(RUN) -m benchmarks.soak $(SOAK)
 
 pin:
 	rm -rf $(VENV)/pin && $(PYTHON) -m venv $(VENV)/pin

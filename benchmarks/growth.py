@@ -61,7 +61,7 @@ class World:
         self.control.set_up()
         self.control.create_population(NewPopulation("crowd", "1000"))
         self.writer = Writer(self.database)
-        self.units = 0
+        self.units = self.epochs = 0
 
     def start(self, name, quota, window=WINDOW):
         """A running experiment of two arms, whose first epoch has so many slots."""
@@ -108,7 +108,8 @@ class World:
         """Bytes of the write-ahead log."""
         if self.server is None:
             return Path(f"{self.url}-wal").stat().st_size
-        return sum(one.stat().st_size for one in (self.server.data / "pg_wal").glob("0*"))
+        with self.database.reading() as transaction:
+            return int(transaction.execute(text("SELECT sum(size) FROM pg_ls_waldir()")).scalar_one())
 
     def size(self):
         """Bytes of the database."""
@@ -124,7 +125,8 @@ class World:
 
 def grow(world, quota):
     """Microseconds of processor time an ask, a tell and a close of an epoch of this size."""
-    started = world.start(f"of-{quota}", quota)
+    world.epochs += 1
+    started = world.start(f"epoch-{world.epochs}", quota)
     world.fill(started, quota)
     key, encode = world.control.token_secret, started.description.grid.encode
     before, given = world.processor(), []
@@ -183,6 +185,7 @@ def _to_erase(world):
 
 def rows_of(name, world, most):
     sizes = [10**power for power in range(4, most + 1)]
+    grow(world, sizes[0])  # the first one loads modules and opens connections
     found = np.array([grow(world, size) for size in sizes])
     rows = []
     for kind, values in zip(("ask", "tell", "close"), found.T, strict=True):

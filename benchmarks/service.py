@@ -173,8 +173,10 @@ class Server:
         self.store.close()
 
 
-_CHECK = """SELECT (SELECT sum(dealt) FROM lease), (SELECT count(*) FROM assignment WHERE told = 1),
-    (SELECT coalesce(sum(told), 0) FROM counter), (SELECT coalesce(sum(total), 0) FROM counter)"""
+_CHECK = """SELECT (SELECT sum(dealt) FROM lease WHERE experiment = 1),
+    (SELECT count(*) FROM assignment WHERE experiment = 1 AND told >= 1),
+    (SELECT coalesce(sum(told), 0) FROM counter WHERE experiment = 1),
+    (SELECT coalesce(sum(total), 0) FROM counter WHERE experiment = 1)"""
 
 
 def _measured(given, count, processor):

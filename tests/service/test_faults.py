@@ -231,7 +231,7 @@ def told(started, assignment):
 def careless(server, clock):
     """A PostgreSQL whose defaults are not good enough."""
     address = new_database(server)
-    wrong = {"default_transaction_isolation": "'repeatable read'", "synchronous_commit": "off"}
+    wrong = {"default_transaction_isolation": "'repeatable read'", "synchronous_commit": "off", "jit": "on"}
     for name, value in wrong.items():
         server.query(BASE, f'ALTER DATABASE "{BASE}" SET {name} = {value}')
     world = crowd(World(address, clock))
@@ -247,6 +247,7 @@ def test_what_must_hold_does_not_depend_on_how_postgresql_is_set_up(careless):
     with careless.database.writing() as transaction:
         assert transaction.execute(text("SHOW transaction_isolation")).scalar_one() == "read committed"
         assert transaction.execute(text("SHOW synchronous_commit")).scalar_one() == "on"
+        assert transaction.execute(text("SHOW jit")).scalar_one() == "off", "each small query would be compiled"
     assert live_closes(careless, 1, 3)["accepted"]
 
 

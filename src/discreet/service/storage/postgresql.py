@@ -238,10 +238,12 @@ def _set_up_postgresql(connection: Any, _: Any) -> None:
     """Set what must hold however the server is configured.
 
     Rows are found by their keys, planned anew each time: a plan that was made while a table was small would read all
-    of it, or all of the wrong index, for ever after. And a commit is on the disk before it returns: a release that was
-    seen and then lost would be drawn again.
+    of it, or all of the wrong index, for ever after. Nothing is compiled, which would take a tenth of a second where a
+    small table is read whole: its cost is set so high. And a commit is on the disk before it returns: a release that
+    was seen and then lost would be drawn again.
     """
     connection.execute("SET enable_seqscan = off")
+    connection.execute("SET jit = off")
     connection.execute("SET plan_cache_mode = force_custom_plan")
     lasting = "SELECT set_config('synchronous_commit', 'on', false)"
     connection.execute(f"{lasting} WHERE current_setting('synchronous_commit') IN ('off', 'local')")

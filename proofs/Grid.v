@@ -77,6 +77,8 @@ Qed.
 
 (* ------------------------------------------------------------------ statistics *)
 
+Set Implicit Arguments.
+
 Section Statistics.
 
 Variable cell : Type.
@@ -117,8 +119,8 @@ Theorem squares_move : forall d e cells, neighbours width mine d e ->
   Z.abs (squares d cells - squares e cells) <= Z.of_nat (count_mine mine cells) * width.
 Proof.
   intros d e cells [grid_d [grid_e same]]. induction cells as [| x | x y rest IH] using by_pairs; try (simpl; lia).
-  pose proof (square_within (d x) (d y) (grid_d x) (grid_d y)).
-  pose proof (square_within (e x) (e y) (grid_e x) (grid_e y)).
+  pose proof (square_within (grid_d x) (grid_d y)).
+  pose proof (square_within (grid_e x) (grid_e y)).
   simpl squares. simpl count_mine.
   destruct (mine x) eqn:mine_x; destruct (mine y) eqn:mine_y; try rewrite !Nat2Z.inj_succ; try nia.
   rewrite (same x mine_x), (same y mine_y). lia.
@@ -126,7 +128,7 @@ Qed.
 
 Theorem squares_sensitivity : forall d e cells, neighbours width mine d e -> (count_mine mine cells <= 1)%nat ->
   Z.abs (squares d cells - squares e cells) <= width.
-Proof. intros d e cells near once. pose proof (squares_move d e cells near). nia. Qed.
+Proof. intros d e cells near once. pose proof (squares_move cells near). nia. Qed.
 
 (* What a curator refuses to believe is no statistic of rewards on the grid (Statistic.largest). *)
 Theorem total_at_most : forall (d : data cell) cells, on_grid width d -> 0 <= total d cells <= Z.of_nat (length cells) * width.
@@ -139,7 +141,7 @@ Theorem squares_at_most : forall (d : data cell) cells, on_grid width d ->
   0 <= squares d cells <= Z.of_nat (length cells) / 2 * width.
 Proof.
   intros d cells grid. induction cells as [| x | x y rest IH] using by_pairs; try (simpl; lia).
-  pose proof (square_within (d x) (d y) (grid x) (grid y)). simpl squares. simpl length.
+  pose proof (square_within (grid x) (grid y)). simpl squares. simpl length.
   replace (Z.of_nat (S (S (length rest)))) with (Z.of_nat (length rest) + 1 * 2) by lia.
   rewrite Z.div_add by lia. nia.
 Qed.

@@ -152,12 +152,6 @@ Proof.
     unfold covered in inside. apply in_seq in inside. pose proof (size_at_most (Nat.lt_0_succ n)). lia.
 Qed.
 
-Lemma nothing_entered_nothing_paid : forall asked, entries mine asked = 0 -> paid_for width mine asked = 0%R.
-Proof.
-  intros asked none. unfold paid_for. induction asked as [|q rest IH]; simpl in *; [reflexivity|].
-  rewrite IH by lia. unfold loss. replace (count_mine mine (cells q)) with 0 by lia. simpl. unfold Rdiv. ring.
-Qed.
-
 (* If at most one part of a sum is not zero, the sum is at most what one part is at most. *)
 Lemma one_part_pays : forall (pays : option nat -> R) most parts, (0 <= most)%R -> NoDup parts ->
   (forall g, In g parts -> (pays g <= most)%R) ->

@@ -2,13 +2,8 @@
 
    Numbers are released in groups, such as "the totals of epoch 3" or "the nodes of level 2 of arm B". If each of the
    unit's rewards is in at most one number of each group, and a group's noise is enough for its price, then the unit
-   loses at most the sum of the groups' prices. This one lemma has all that follows as special cases:
-
-     one_reward_once        a reward in one total: parallel composition over arms and epochs
-     several_statistics     a reward in one number of each statistic: their prices add up
-     persons                one reward in each epoch, which has an epsilon of its own
-     rows                   one reward of each arm, each at epsilon/K
-     contributes_at_most    k rewards: k times epsilon *)
+   loses at most the sum of the prices of those groups that it is in. Promises.v takes from it what holds for rewards,
+   persons and rows. *)
 Require Import Reals ZArith List Bool Lra Lia.
 Require Import Discreet.Mechanism Discreet.Noise Discreet.Rewards Discreet.NoisyTotals.
 Import ListNotations.
@@ -118,6 +113,35 @@ Theorem groups_pay : forall (price : group -> R) groups asked,
 Proof.
   intros price groups asked different known positive noise once. rewrite (paid_by_group asked different known).
   apply total_price_le. intros g inside. apply one_reward_once; auto.
+Qed.
+
+(* What is not entered is free. *)
+Lemma nothing_entered_nothing_paid : forall asked, entries asked = 0%nat -> paid_for asked = 0.
+Proof.
+  intros asked none. unfold paid_for. induction asked as [|q rest IH]; simpl in *; [reflexivity|].
+  rewrite IH by lia. unfold loss. replace (count_mine mine (cells q)) with 0%nat by lia. simpl. unfold Rdiv. ring.
+Qed.
+
+(* The groups that were asked, each once. *)
+Definition groups_of (asked : list (group * number)) : list group := nodup same_group (map fst asked).
+
+(* The sum of the prices of the groups that the unit is in. *)
+Definition price_of_entered (price : group -> R) (asked : list (group * number)) : R :=
+  total_price (fun g => if (entries (within g asked) =? 0)%nat then 0 else price g) (groups_of asked).
+
+(* The lemma in its strongest form: who is not in a group does not pay for it. *)
+Theorem entered_groups_pay : forall (price : group -> R) asked,
+  (forall g, 0 < price g) ->
+  (forall g, enough (price g) (within g asked)) ->
+  (forall g, (entries (within g asked) <= 1)%nat) ->
+  paid_for (map snd asked) <= price_of_entered price asked.
+Proof.
+  intros price asked positive noise once. rewrite paid_by_group with (groups := groups_of asked).
+  - apply total_price_le. intros g _. destruct (Nat.eqb_spec (entries (within g asked)) 0) as [none|some].
+    + rewrite nothing_entered_nothing_paid by exact none. lra.
+    + apply one_reward_once; auto.
+  - apply NoDup_nodup.
+  - intros g q inside. apply nodup_In. apply in_map_iff. exists (g, q). auto.
 Qed.
 
 (* ------------------------------------------------------------------ equal shares *)

@@ -153,12 +153,12 @@ Proof.
 Qed.
 
 (* If at most one part of a sum is not zero, the sum is at most what one part is at most. *)
-Lemma one_part_pays : forall (pays : option nat -> R) most parts, (0 <= most)%R -> NoDup parts ->
+Lemma one_part_pays : forall (part : Type) (pays : part -> R) most parts, (0 <= most)%R -> NoDup parts ->
   (forall g, In g parts -> (pays g <= most)%R) ->
   (forall g h, In g parts -> In h parts -> pays g <> 0%R -> pays h <> 0%R -> g = h) ->
   (total_price pays parts <= most)%R.
 Proof.
-  intros pays most parts nonneg. induction parts as [|g rest IH]; intros different bound single; simpl; [exact nonneg|].
+  intros part pays most parts nonneg. induction parts as [|g rest IH]; intros different bound single; simpl; [exact nonneg|].
   inversion different as [|g' rest' out different']; subst.
   destruct (Req_dec (pays g) 0) as [zero|some].
   - rewrite zero, Rplus_0_l. apply IH; auto; intros; [apply bound | apply single]; simpl; auto.
@@ -169,6 +169,14 @@ Proof.
       clear - zeros. induction rest as [|h rest IH]; simpl; [reflexivity|].
       rewrite (zeros h) by (left; reflexivity). rewrite IH by (intros g inside; apply zeros; right; exact inside). ring. }
     rewrite others, Rplus_0_r. apply bound. simpl. auto.
+Qed.
+
+Lemma hybrid_items : forall n g q, In (g, q) (hybrid_nodes n) -> exists items, cells q = map place items.
+Proof.
+  intros n g q. induction n as [|n IH]; [simpl; contradiction|]. simpl hybrid_nodes. intros [same|inside]; auto.
+  unfold hybrid_node in same. destruct (is_power (S n)); injection same as _ <-.
+  - exists (block (S n)). reflexivity.
+  - set (k := exponent (S n)). exists (map (fun i => 2 ^ k + i) (covered (S n - 2 ^ k))). simpl. rewrite map_map. reflexivity.
 Qed.
 
 (* ------------------------------------------------------------------ the theorem *)

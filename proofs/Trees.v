@@ -74,6 +74,20 @@ Proof. induction asked as [|q rest IH]; simpl; auto. rewrite count_app, IH. refl
 Lemma count_placed : forall (place : nat -> cell) l, count_mine mine (map place l) = count_mine (fun i => mine (place i)) l.
 Proof. induction l as [|i rest IH]; simpl; auto. rewrite IH. reflexivity. Qed.
 
+(* Who is in some numbers about the items of a counter has one of its items. *)
+Lemma someone_there : forall (group : Type) (place : nat -> cell) (asked : list (group * number cell)),
+  (forall g q, In (g, q) asked -> exists items, cells q = map place items) ->
+  entries mine (map snd asked) <> 0 -> exists i, mine (place i) = true.
+Proof.
+  intros group place asked. induction asked as [|[g q] rest IH]; intros of_items some; simpl in some; [congruence|].
+  destruct (Nat.eq_dec (count_mine mine (cells q)) 0) as [none|here].
+  - apply IH; [|rewrite none in some; exact some]. intros h p inside. apply (of_items h p). right. exact inside.
+  - destruct (of_items g q (or_introl eq_refl)) as [items is_of].
+    destruct (has_mine mine (cells q)) eqn:any; [|exfalso; apply here, count_none, any].
+    apply existsb_exists in any. destruct any as [x [inside is_mine]]. rewrite is_of in inside.
+    apply in_map_iff in inside. destruct inside as [i [<- _]]. exists i. exact is_mine.
+Qed.
+
 End Counting.
 
 (* ------------------------------------------------------------------ a binary tree *)
@@ -170,6 +184,12 @@ Lemma scale_of_node : forall n g q, In (g, q) (nodes n) -> scale q = node_scale.
 Proof.
   intros n g q. induction n as [|n IH]; simpl; [contradiction|]. intros [same|inside]; auto.
   injection same as _ <-. reflexivity.
+Qed.
+
+Lemma node_items : forall n g q, In (g, q) (nodes n) -> exists items, cells q = map place items.
+Proof.
+  intros n g q. induction n as [|n IH]; [simpl; contradiction|]. simpl nodes. intros [same|inside]; auto.
+  injection same as _ <-. exists (covered (S n)). reflexivity.
 Qed.
 
 (* A tree whose noise is that of sensitivity levels * width costs each of its items epsilon. *)

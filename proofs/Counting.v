@@ -103,4 +103,12 @@ Qed.
 Corollary no_reward_twice_from_the_start : forall epochs, NoDup (concat (all_totals (fun _ => 0) (fun _ => 0) epochs)).
 Proof. intro epochs. apply no_reward_twice. auto. Qed.
 
+(* So a unit with one reward is in one total at most: the hypothesis of [Promises.rewards_are_private]. *)
+Corollary one_reward_enters_once : forall (mine : place -> bool) epochs,
+  (forall x y, mine x = true -> mine y = true -> x = y) ->
+  count_mine mine (concat (all_totals (fun _ => 0) (fun _ => 0) epochs)) <= 1.
+Proof.
+  intros mine epochs single. apply at_most_one; [apply no_reward_twice_from_the_start|]. intros x y _ _. apply single.
+Qed.
+
 End Counting.

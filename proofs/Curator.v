@@ -150,3 +150,34 @@ Proof.
 Qed.
 
 End Curator.
+
+(* The algorithm's own randomness is public: it draws a plan, with some chance for each, and goes by it. That costs
+   nothing, since it does not look at the data. *)
+Section PublicRandomness.
+
+Variables data question answer series : Type.
+Variable same_series : forall a b : series, {a = b} + {a <> b}.
+Variable mechanism_of : series -> mechanism data question answer.
+Variable neighbours : data -> data -> Prop.
+Variable price : series -> list question -> R.
+Hypothesis each_is_bounded : forall s, bounded neighbours (mechanism_of s) (price s).
+
+Let plan_type := transcript answer -> option (series * question).
+
+Definition mixed (plans : list (R * plan_type)) (d : data) (t : transcript answer) : R :=
+  fold_right (fun drawn rest => fst drawn * probability same_series mechanism_of (snd drawn) d t + rest) 0 plans.
+
+Theorem public_randomness_is_free : forall epsilon plans,
+  (forall chance plan, In (chance, plan) plans -> 0 <= chance /\ forall t, paid same_series plan price t <= epsilon) ->
+  forall d e t, neighbours d e -> mixed plans d t <= exp epsilon * mixed plans e t.
+Proof.
+  intros epsilon plans budget d e t near. induction plans as [|[chance plan] rest IH]; simpl; [lra|].
+  destruct (budget chance plan (or_introl eq_refl)) as [nonneg pays].
+  rewrite Rmult_plus_distr_l. apply Rplus_le_compat.
+  - rewrite <- Rmult_assoc, (Rmult_comm (exp epsilon) chance), Rmult_assoc.
+    apply Rmult_le_compat_l; [exact nonneg|].
+    apply (transcript_is_private same_series mechanism_of plan price each_is_bounded); assumption.
+  - apply IH. intros other_chance other inside. apply budget. right. exact inside.
+Qed.
+
+End PublicRandomness.

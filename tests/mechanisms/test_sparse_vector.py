@@ -226,6 +226,7 @@ def test_the_threshold_has_one_noise_and_each_test_its_own():
 def test_one_sided_noises_are_folded_away_from_0():
     # B = |-5|; A = -|1|, -|-2|, -|-3|.
     assert script(ONE_SIDED, [-5, 1, -2, -3], arm(13, 0, 0), [10, 11, 11]) == (False, False, True)
+    assert script(ONE_SIDED, [-5, 3], arm(13), [11]) == (True,)
 
 
 @pytest.mark.parametrize(("measure", "scale"), [(DISTANCE, 12.0), (SPREAD, 12.0), (ONE_SIDED, 4.0)])

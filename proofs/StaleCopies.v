@@ -377,7 +377,7 @@ Corollary one_copy_has_it : forall m, one_sided kind = false -> (1 <= m)%nat -> 
 Proof. intros m two some. unfold shared_shares. rewrite two, minus_INR by exact some. simpl. lra. Qed.
 
 (* m copies, j of which have it: never more than m epsilon, one-sided or not. *)
-Corollary never_more_than_independent_copies : forall m j, (1 <= j <= m)%nat -> shared_shares j (m - j) <= INR m.
+Corollary never_more_than_the_number_of_copies : forall m j, (1 <= j <= m)%nat -> shared_shares j (m - j) <= INR m.
 Proof.
   intros m j [some most]. unfold shared_shares. rewrite minus_INR by exact most.
   apply le_INR in some, most. simpl in some. destruct (one_sided kind); [apply Rmax_lub; lra | lra].

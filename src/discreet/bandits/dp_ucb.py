@@ -8,7 +8,7 @@ from typing import Annotated
 from discreet.bandits._counter_policy import CounterPolicy
 from discreet.core.options import Count, NotNegative, OneOf, Probability
 from discreet.core.plans import CounterQuery, Query
-from discreet.core.privacy import Privacy, Theorem, Unit
+from discreet.core.privacy import Privacy, Theorem, Unit, share
 from discreet.core.registry import register
 
 _ROW, _THESIS = "mishra-thakurta-2015", "thesis"
@@ -78,8 +78,8 @@ class DPUCB(CounterPolicy):
 
     @cached_property
     def tree_epsilon(self) -> float:
-        """The epsilon of each tree."""
-        return self.epsilon / len(self.arms) if self.preset == _ROW else self.epsilon
+        """The epsilon of each tree; a row's K of them add up to epsilon at most."""
+        return share(self.epsilon, len(self.arms)) if self.preset == _ROW else self.epsilon
 
     @cached_property
     def effective_gamma(self) -> float:

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 
 class Unit(StrEnum):
@@ -118,3 +119,18 @@ def split(epsilon: float, share: float) -> tuple[float, float]:
     larger = epsilon * max(share, 1 - share)
     smaller = epsilon - larger
     return (larger, smaller) if share >= 0.5 else (smaller, larger)
+
+
+def share(epsilon: float, count: int) -> float:
+    """Return the largest float that is at most epsilon if it is taken `count` times.
+
+    Args:
+        epsilon: What is shared out.
+        count: The number of equal shares.
+
+    >>> share(1.0, 4), share(0.1, 11) < 0.1 / 11  # eleven times 0.1 / 11, as floats, are more than 0.1
+    (0.25, True)
+    """
+    exact = Fraction(epsilon) / count
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)

@@ -40,9 +40,11 @@ INTRODUCTION = """\
 `discreet.make_policy(key, arms, ...)` and `discreet.make_rule(key, ...)` build them by key, `discreet policies` lists
 them, and `discreet.recommend` names one for a goal.
 
-*Private for* is whom epsilon protects ([privacy.md](privacy.md)). *Kernel*: the lab simulates it by a compiled program
-where rewards take two values ([simulation.md](simulation.md)); all others are played as objects. *Service*: `discreet
-serve` runs it, since nothing is kept for it between epochs but releases ([service.md](service.md))."""
+*Private for* is whom epsilon protects ([privacy.md](privacy.md)). *Theorem*: by which theorem of `proofs`, checked by a
+machine, the curator keeps that promise ([proofs/machine.md](proofs/machine.md)). *Kernel*: the lab simulates it by a
+compiled program where rewards take two values ([simulation.md](simulation.md)); all others are played as objects.
+*Service*: `discreet serve` runs it, since nothing is kept for it between epochs but releases
+([service.md](service.md))."""
 
 
 def algorithms_page() -> str:
@@ -56,13 +58,14 @@ def algorithms_page() -> str:
 
 
 def _overview(kinds: list[type[Algorithm]]) -> str:
-    rows = ["| key | private for | kernel | service | what it is |", "|---|---|---|---|---|"]
+    rows = ["| key | private for | theorem | kernel | service | what it is |", "|---|---|---|---|---|---|"]
     for kind in kinds:
         mark = " (experimental)" if kind.experimental else ""
         has_kernel = vars(kind).get("kernel") is not None  # a subclass may change formulas, so it names its own
         facts = (
             f"[`{kind.key}`](#{kind.key}){mark}",
             _protected(kind),
+            _theorem(kind),
             _yes(has_kernel),
             _yes(_runs_in_service(kind)),
             _escaped(_title(kind)),
@@ -77,7 +80,7 @@ def _section(kind: type[Algorithm]) -> str:
     if kind.experimental:
         described.append(f"**Experimental**: {kind.experimental.rstrip('.')}.")
     if kind.reason is not None:
-        described.append(f"Private for {privacy.unit.words}: {privacy.reason}.")
+        described.append(f"Private for {privacy.unit.words}: {privacy.reason}; {privacy.theorem.words}.")
     elif privacy.promised:
         described.append("Private as what it wraps.")
     table = ["| option | values | default | meaning |", "|---|---|---|---|"]
@@ -107,6 +110,17 @@ def _protected(kind: type[Algorithm]) -> str:
     """Return in words whom epsilon protects."""
     privacy = _example(kind).privacy
     return "as wrapped" if privacy.promised and kind.reason is None else UNITS[privacy.unit]
+
+
+def _theorem(kind: type[Algorithm]) -> str:
+    """Return the name of the theorem, with a link to its file; empty for what is not private."""
+    theorem = _example(kind).privacy.theorem
+    if theorem is None:
+        return ""
+    if kind.reason is None:
+        return "as wrapped"
+    file, _, name = theorem.partition(".")
+    return f"[`{name}`](../proofs/{file}.v)" if name else theorem.words
 
 
 def _title(kind: type[Algorithm]) -> str:

@@ -31,7 +31,7 @@ from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger, spent, spent_by_person
 from discreet.core.noise import SimulatedNoise
 from discreet.core.plans import Plan
-from discreet.core.privacy import Privacy, Unit
+from discreet.core.privacy import Privacy, Theorem, Unit
 from discreet.core.registry import POLICIES, RULES, make_policy, make_rule, register
 from discreet.core.releases import Kind, Release
 from discreet.drivers import Bandit, StoppingResult, Stream, Ticket, Told, Totals
@@ -66,6 +66,7 @@ __all__ = [
     "StateError",
     "StoppingResult",
     "Stream",
+    "Theorem",
     "Ticket",
     "TicketError",
     "Told",

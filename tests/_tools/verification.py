@@ -28,6 +28,8 @@ import discreet
 SECTIONS = {
     "Privacy": "The worst exact loss on tiny inputs, in parts of the claimed epsilon (at most 1); the epsilon claimed "
     "in an audit; and what `discreet audit` proves to be lost at least, with confidence 1 - 1e-6 for all rows.",
+    "Theorems": "By which machine-checked theorem each private algorithm is private (docs/proofs/machine.md).",
+    "Hypotheses of the proofs": "Each was taken out of the code, and the test that must miss it did.",
     "Planted bugs": "Where each was caught, of the places where it must be: by exact probabilities, by scales of "
     "noises, by the audit with real noise.",
     "False alarms": "Audits of correct code, one after the other: none may accuse it.",

@@ -9,7 +9,7 @@ import pytest
 import discreet
 from discreet import ArgumentError, Bandit, DPSuccessiveElimination, FinishedError, PrivacyError, SimulatedNoise, Totals
 from discreet.mechanisms import NoisyTotals
-from discreet.testing import check_algorithm
+from discreet.testing import check_algorithm, covers
 from tests._tools import examples
 from tests._tools.driving import Coins, close, drive
 
@@ -295,6 +295,22 @@ class Moody(DPSuccessiveElimination):
 
 def new(kind):
     return kind(["A", "B"], epsilon=1.0, horizon=10_000)
+
+
+@dataclass(kw_only=True)
+class Misnamed(DPSuccessiveElimination):
+    """Names a theorem about something else than it asks for."""
+
+    theorem = discreet.Theorem.TREES
+
+
+def test_the_contract_catches_a_theorem_about_something_else():
+    with pytest.raises(AssertionError, match=r"names the theorem Promises\.trees_are.*not about a TotalsQuery"):
+        check_algorithm(new(Misnamed))
+    person = discreet.make_policy("dp-se-person", ["A", "B"], epsilon=1.0, horizon=10_000)
+    assert covers(person.privacy.theorem, person.privacy.unit, person.plan().query)
+    assert not covers(discreet.Theorem.REWARDS, person.privacy.unit, person.plan().query)
+    assert not covers(discreet.Theorem.BY_HAND, person.privacy.unit, person.plan().query)
 
 
 def test_the_contract_catches_what_is_not_public():

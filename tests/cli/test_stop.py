@@ -47,7 +47,8 @@ def test_a_mean_with_its_promise(run, file):
         "It is within 10% of the true mean with probability 0.95, if the samples are independent draws. "
         "dp-exp-nas needed 8,192 samples."
     )
-    assert private == f"Private, epsilon = 1 for each sample: {discreet.DPExponentialNAS.reason}."
+    rule = discreet.DPExponentialNAS
+    assert private == f"Private, epsilon = 1 for each sample: {rule.reason}; {rule.theorem.words}."
     assert again == "Another run on the same people spends epsilon again."
 
 
@@ -76,6 +77,7 @@ def test_json(run, file):
     assert found == {
         "rule": "dp-exp-nas", "low": -1.0, "high": 1.0, "reached": True, "alpha": 0.5, "beta": 1e-6, "epsilon": 1.0,
         "reason": "the rule halted", "simulated": False, "epsilon_spent": 1.0, "clip": False, "next_decision": None,
+        "theorem": "Promises.rewards_are_private",
     }  # fmt: skip
     assert json.loads(run(path, *NAS, "--json")[1])["epsilon"] is None
 

@@ -1,8 +1,10 @@
 """The curator: what it refuses, whatever an algorithm asks for, and that a refusal changes nothing."""
 
+import contextlib
 import copy
 import math
 import pickle
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from discreet import ArgumentError, FinishedError, PrivacyError, SimulatedNoise, StateError, Totals
 from discreet.bandits import DPSuccessiveElimination
 from discreet.core.plans import CounterQuery, Measure, Plan, SamplesQuery, ThresholdQuery, TotalsQuery
-from discreet.core.privacy import NOT_PRIVATE, Privacy, Unit
+from discreet.core.privacy import NOT_PRIVATE, Privacy, Unit, share
 from discreet.core.statistics import Statistic
 from discreet.mechanisms import Curator
 from tests._tools.curators import COINS, Counted, make
@@ -184,11 +186,19 @@ def test_prices_that_add_up_to_the_promise_exactly_are_granted():
     assert make(1.0, Counted()).release(Plan(1, NINE, TotalsQuery((0.25, 0.75)), Statistic.PAIRS), {"A": (1, 3)})
     row = make(1.0, Counted(), Unit.ROW)
     assert row.release(Plan(1, BOTH, TotalsQuery((0.5,))), {"A": 3, "B": 3})
-    three = make(1.0, Counted(), Unit.ROW, arms="ABC")  # a third is rounded, and so is three times a third
+    three = make(1.0, Counted(), Unit.ROW, arms="ABC")  # the float 1/3 is below a third
     assert three.release(Plan(1, NINE, TotalsQuery((1 / 3,))), {"A": 3})
     person = make(1.0, Counted(), Unit.PERSON)
     for epoch in range(1, 5):
         assert person.release(Plan(epoch, BOTH, TotalsQuery((0.25,))), {"A": 3, "B": 3})
+
+
+def test_a_rows_shares_never_exceed_the_promise_by_a_rounding():
+    plans = [Plan(1, NINE, TotalsQuery((price,))) for price in (0.1 / 11, share(0.1, 11))]
+    for plan, exceeds in zip(plans, (True, False), strict=True):
+        assert (11 * Fraction(*plan.query.prices) > Fraction(0.1)) is exceeds
+        with pytest.raises(PrivacyError, match=BEYOND) if exceeds else contextlib.nullcontext():
+            make(0.1, Counted(), Unit.ROW, arms="ABCDEFGHIJK").release(plan, {"A": 3})
 
 
 def test_what_a_person_has_paid_before_counts():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet import ArgumentError, FinishedError, Grid, StateError
+from discreet import ArgumentError, FinishedError, Grid, SimulatedNoise, StateError
 from discreet.core.plans import Measure, Plan, ThresholdQuery
 from discreet.mechanisms import SparseVector
 from discreet.testing import ScriptedNoise, output_probabilities, worst_loss
@@ -226,6 +226,7 @@ def test_the_threshold_has_one_noise_and_each_test_its_own():
 def test_one_sided_noises_are_folded_away_from_0():
     # B = |-5|; A = -|1|, -|-2|, -|-3|.
     assert script(ONE_SIDED, [-5, 1, -2, -3], arm(13, 0, 0), [10, 11, 11]) == (False, False, True)
+    assert script(ONE_SIDED, [-5, 3], arm(13), [11]) == (True,)
 
 
 @pytest.mark.parametrize(("measure", "scale"), [(DISTANCE, 12.0), (SPREAD, 12.0), (ONE_SIDED, 4.0)])
@@ -274,6 +275,16 @@ def test_sums_that_floats_cannot_hold_are_exact():
             curator = make(1.0, ScriptedNoise([]), arms=("A",), grid=wide)
             (tests, *_) = curator.release(plan_of((2**15,), (limit,), measure), {"A": 2**15 * wide.width // 2})
             assert tests.above is above
+
+
+@pytest.mark.parametrize("limit", [-(2**63) + 1, -(2**62) - 1, 2**63 - 1, 2**70, -(2**70)])
+@pytest.mark.parametrize("as_limits", [tuple, lambda limits: np.array(limits, dtype=object)])
+def test_no_limit_makes_a_margin_wrap_around(limit, as_limits):
+    """In 64 bits 1 - (-2^63 + 1) is negative and 0 - (-2^63 + 1) is not: the answer would give a reward away."""
+    for reward in (0, 1):
+        curator = make(1.0, SimulatedNoise(1), arms=("A",))
+        (tests, *_) = curator.release(plan_of((1, 2), as_limits([2**40, limit])), {"A": np.array([0, reward])})
+        assert (tests.tests, tests.above) == (2, limit < 0)
 
 
 # ---------------------------------------------------------------------- many tests at once

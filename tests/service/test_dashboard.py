@@ -463,6 +463,7 @@ def test_it_shows_the_label_the_progress_and_the_plan(board, admin):
         "Privacy label",
         "at most 3,269,017 times as likely",
         "once in each epoch",
+        "Proved by machine (Promises.persons_are_private).",
         "Not promised",
         f"<strong>{DEALT:,}</strong> of {view.epoch.quota:,} assigned",
         f"{view.epoch.quota - DEALT:,} more to assign at",

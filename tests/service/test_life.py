@@ -120,6 +120,7 @@ def test_a_running_mean_runs_until_it_has_its_answer(world):
     assert view.answer
     assert not world.ask("length", "somebody")[0].learn
     assert view.privacy.contribution == "once"
+    assert view.privacy.theorem == "proved by machine (Promises.rewards_are_private)"
     assert world.control.stop("length").spent == "10"
 
 

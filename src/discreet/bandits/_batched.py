@@ -11,6 +11,7 @@ from discreet.bandits._policy import Policy
 from discreet.core.errors import ArgumentError
 from discreet.core.options import Count, Positive, Real
 from discreet.core.plans import Arm, Plan, Query, TotalsQuery
+from discreet.core.privacy import Theorem
 from discreet.core.releases import Release
 
 _UNKNOWN_HORIZON = 2.0**20
@@ -35,6 +36,7 @@ class BatchedPolicy(Policy):
         "each reward enters the noisy total of one batch: parallel composition of Laplace mechanisms, and the rest "
         "follows from what they released"
     )
+    theorem = Theorem.REWARDS
     forgets: ClassVar[bool] = False
 
     epsilon: Positive

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from discreet.bandits._policy import Policy
 from discreet.core.options import Positive
 from discreet.core.plans import Arm, Plan, TotalsQuery
+from discreet.core.privacy import Theorem
 from discreet.core.releases import Release
 
 
@@ -28,6 +29,7 @@ class LazyPolicy(Policy):
         "each reward enters the noisy total of one block: parallel composition of Laplace mechanisms, and the rest "
         "follows from what they released"
     )
+    theorem = Theorem.REWARDS
     keeps_secrets = True
 
     epsilon: Positive

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from discreet.bandits._counter_policy import CounterPolicy
 from discreet.core.plans import CounterQuery, Query
+from discreet.core.privacy import Theorem
 from discreet.core.registry import register
 from discreet.core.releases import Kind, Release
 from discreet.core.tails import laplace_sum_radius
@@ -39,6 +40,7 @@ class DPHybridUCB(CounterPolicy):
 
     key = "dp-ucb-hybrid"
     reason = "a reward touches one hybrid counter: epsilon/2 in its logarithmic part, epsilon/2 in one tree"
+    theorem = Theorem.HYBRIDS
     kernel = "dp_ucb"
 
     _base: list[int] = field(init=False, repr=False, default_factory=list)  # totals up to the last power of two

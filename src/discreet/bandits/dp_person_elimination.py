@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from discreet.bandits._elimination import PERSON_REASON
 from discreet.bandits.dp_successive_elimination import DPSuccessiveElimination
-from discreet.core.privacy import Unit
+from discreet.core.privacy import Theorem, Unit
 from discreet.core.registry import register
 from discreet.theory.person_level import epoch_epsilon
 
@@ -51,6 +51,7 @@ class DPPersonElimination(DPSuccessiveElimination):
 
     key = "dp-se-person"
     reason = PERSON_REASON
+    theorem = Theorem.PERSONS
     unit = Unit.PERSON
 
     def epoch_epsilon(self, epoch: int) -> float:

@@ -7,6 +7,7 @@ from functools import cached_property
 from discreet.bandits._elimination import Elimination
 from discreet.core.errors import ArgumentError
 from discreet.core.options import Count, Positive, Real
+from discreet.core.privacy import Theorem
 from discreet.core.registry import register
 from discreet.core.releases import Release
 from discreet.core.tails import clearly_behind
@@ -58,6 +59,7 @@ class DPSharpElimination(Elimination):
         "each reward enters the noisy total of one arm in one epoch: parallel composition of Laplace mechanisms, and "
         "the tests follow from what they released"
     )
+    theorem = Theorem.REWARDS
     kernel = "sharp_elimination"
 
     epsilon: Positive

@@ -6,7 +6,7 @@ from functools import cached_property
 from discreet.bandits._elimination import PERSON_REASON
 from discreet.bandits.dp_sharp_elimination import DPSharpElimination
 from discreet.core.options import Real
-from discreet.core.privacy import Unit
+from discreet.core.privacy import Theorem, Unit
 from discreet.core.registry import register
 from discreet.theory.person_level import PERSON_GROWTH, THIRD, PersonSchedule, epoch_epsilon
 
@@ -49,6 +49,7 @@ class DPSharpPersonElimination(DPSharpElimination):
 
     key = "dp-se-sharp-person"
     reason = PERSON_REASON
+    theorem = Theorem.PERSONS
     unit = Unit.PERSON
 
     growth: Real = PERSON_GROWTH

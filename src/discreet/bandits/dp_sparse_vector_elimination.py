@@ -8,6 +8,7 @@ from typing import ClassVar
 from discreet.bandits._elimination import Elimination
 from discreet.core.options import Positive
 from discreet.core.plans import Measure, Query, ThresholdQuery
+from discreet.core.privacy import Theorem
 from discreet.core.registry import register
 from discreet.core.releases import Release
 
@@ -49,6 +50,7 @@ class DPSparseVectorElimination(Elimination):
 
     key = "dp-se-svt"
     reason = "each reward enters one phase, which spends epsilon/2 on its sparse vector and epsilon/2 on its totals"
+    theorem = Theorem.REWARDS
     keeps_secrets = True
     halting_factor: ClassVar[int] = 10
     """The factor of h_r in the halting test."""

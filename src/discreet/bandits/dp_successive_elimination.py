@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from discreet.bandits._elimination import Elimination
 from discreet.core.options import Positive
+from discreet.core.privacy import Theorem
 from discreet.core.registry import register
 from discreet.core.releases import Release
 
@@ -46,6 +47,7 @@ class DPSuccessiveElimination(Elimination):
 
     key = "dp-se"
     reason = "each reward enters the noisy total of one arm in one epoch: parallel composition of Laplace mechanisms"
+    theorem = Theorem.REWARDS
 
     epsilon: Positive
 

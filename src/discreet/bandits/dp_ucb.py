@@ -8,7 +8,7 @@ from typing import Annotated
 from discreet.bandits._counter_policy import CounterPolicy
 from discreet.core.options import Count, NotNegative, OneOf, Probability
 from discreet.core.plans import CounterQuery, Query
-from discreet.core.privacy import Privacy, Unit
+from discreet.core.privacy import Privacy, Theorem, Unit, share
 from discreet.core.registry import register
 
 _ROW, _THESIS = "mishra-thakurta-2015", "thesis"
@@ -60,6 +60,7 @@ class DPUCB(CounterPolicy):
 
     key = "dp-ucb"
     reason = "a reward touches one tree, in at most one node of each level"
+    theorem = Theorem.TREES
     kernel = "dp_ucb"
 
     horizon: Count = field()
@@ -72,12 +73,13 @@ class DPUCB(CounterPolicy):
         """The promise: for one reward, or (Mishra and Thakurta) for a time step's row of potential rewards."""
         if self.preset != _ROW:
             return super().privacy
-        return Privacy(self.epsilon, Unit.ROW, "a row of K rewards touches K trees at epsilon/K each")
+        reason = "a row of K rewards touches K trees at epsilon/K each"
+        return Privacy(self.epsilon, Unit.ROW, reason, theorem=Theorem.ROWS)
 
     @cached_property
     def tree_epsilon(self) -> float:
-        """The epsilon of each tree."""
-        return self.epsilon / len(self.arms) if self.preset == _ROW else self.epsilon
+        """The epsilon of each tree; a row's K of them add up to epsilon at most."""
+        return share(self.epsilon, len(self.arms)) if self.preset == _ROW else self.epsilon
 
     @cached_property
     def effective_gamma(self) -> float:

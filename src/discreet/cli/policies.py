@@ -38,6 +38,7 @@ def _describe(what: str, name: str, kind: type[Algorithm]) -> dict[str, Any]:
         "kind": what,
         "class": kind.__name__,
         "private": "as wrapped" if "policy" in defaults else "no" if kind.reason is None else "yes",
+        "theorem": None if kind.reason is None else kind.theorem,
         "experimental": kind.experimental,
         "needs": needs,
         "options": {one: defaults[one] for one in field_names(kind, init=True) if one not in (*needs, "arms")},

@@ -111,6 +111,7 @@ def _report(stream: Stream, json: bool) -> None:
                 **{name: getattr(result, name) for name in names},
                 "epsilon": result.epsilon if promised else None,
                 "epsilon_spent": spent(result.ledger) if promised else None,
+                "theorem": result.privacy.theorem,
             }
         )
     elif result.reached:
@@ -134,7 +135,9 @@ def _show_mean(stream: Stream) -> None:
     if not result.privacy.promised:
         show(f"Not private: {result.privacy.reason}.", "bold", wrap=True)
         return
-    show(f"Private, epsilon = {result.epsilon:g} for each sample: {result.privacy.reason}.", wrap=True)
+    assert result.privacy.theorem is not None
+    why = f"{result.privacy.reason}; {result.privacy.theorem.words}"
+    show(f"Private, epsilon = {result.epsilon:g} for each sample: {why}.", wrap=True)
     show("Another run on the same people spends epsilon again.", wrap=True)
 
 

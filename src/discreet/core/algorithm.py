@@ -11,7 +11,7 @@ from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
 from discreet.core.options import checked_options, field_names, learned_fields, required_options
 from discreet.core.plans import Arm, Plan, ThresholdQuery, TotalsQuery
-from discreet.core.privacy import NOT_PRIVATE, Privacy, Unit
+from discreet.core.privacy import NOT_PRIVATE, Privacy, Theorem, Unit
 from discreet.core.releases import Kind, Release
 from discreet.core.statistics import Statistic
 
@@ -34,6 +34,8 @@ class Algorithm(ABC):
         key: The name in the registry, in files and on the command line.
         family: "policy" or "rule".
         reason: Why it is private, in one sentence; None for what is not private.
+        theorem: The theorem by which the curator keeps its promise. `discreet.testing.check_algorithm` checks that it
+            is about what the algorithm asks for.
         unit: Whom its promise protects.
         keeps_secrets: True if the curator keeps exact sums or threshold noise for it between epochs. A service runs
             only algorithms for which it keeps none.
@@ -48,6 +50,7 @@ class Algorithm(ABC):
     key: ClassVar[str]
     family: ClassVar[str]
     reason: ClassVar[str | None] = None
+    theorem: ClassVar[Theorem] = Theorem.BY_HAND
     unit: ClassVar[Unit] = Unit.REWARD
     keeps_secrets: ClassVar[bool] = False
     statistic: ClassVar[Statistic] = Statistic.TOTAL
@@ -124,7 +127,10 @@ class Algorithm(ABC):
     @cached_property
     def privacy(self) -> Privacy:
         """The promise: its epsilon, whom it protects, and why it holds."""
-        return NOT_PRIVATE if self.reason is None else Privacy(self.epsilon, self.unit, self.reason)  # type: ignore[attr-defined]
+        if self.reason is None:
+            return NOT_PRIVATE
+        epsilon: float = self.epsilon  # type: ignore[attr-defined]
+        return Privacy(epsilon, self.unit, self.reason, theorem=self.theorem)
 
     @property
     def finished(self) -> bool:

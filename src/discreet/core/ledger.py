@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any, overload
 
 from discreet.core.plans import Arm
+from discreet.core.privacy import Privacy, Unit
 from discreet.core.releases import Kind, Release
 
 _WAITING = 256  # closes that wait to be entered in rows: short runs never pay for it
@@ -126,6 +127,36 @@ class Ledger(Sequence[Release]):
         epoch, arm, first, last, number, steps = rows.numbers[index * _WIDTH : (index + 1) * _WIDTH]
         kind, scale, epsilon, simulated = rows.kinds[number]
         return Release(epoch, kind, ((self._arms[arm], first, last),), steps, scale, epsilon, simulated)
+
+    def report(self, privacy: Privacy) -> str:
+        """Return what the releases have cost of a promise, to whom, and by which theorem it is no more.
+
+        Args:
+            privacy: The promise of the algorithm whose ledger it is.
+
+        >>> ledger = Ledger(["A"])
+        >>> ledger.close_epoch([Release(1, "total", (("A", 1, 100),), 35, 2.0, 0.5, False)])
+        >>> print(ledger.report(Privacy(0.5, Unit.REWARD, "each reward enters one total")))
+        1 release in 1 epoch
+        paid: at most 0.5 of the promised 0.5, by one reward (event level)
+        why: each reward enters one total
+        proof: argued by hand
+        """
+        counts = [
+            f"{count:,} {word}{'' if count == 1 else 's'}"
+            for count, word in ((len(self), "release"), (self.epochs, "epoch"))
+        ]
+        lines = [" in ".join(counts)]
+        if privacy.theorem is None or not privacy.promised:
+            return "\n".join([*lines, f"not private: {privacy.reason}"])
+        paid = spent_by_person(self) if privacy.unit is Unit.PERSON else spent(self)
+        if privacy.unit is Unit.ROW:
+            paid *= len(self._arms)
+        lines.append(f"paid: at most {paid:g} of the promised {privacy.epsilon:g}, by {privacy.unit.words}")
+        lines += [f"why: {privacy.reason}", f"proof: {privacy.theorem.words}"]
+        if privacy.simulated or any(release.simulated for release in self):
+            lines.append("simulated: the noise came from a seed, and protects nobody")
+        return "\n".join(lines)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 
 class Unit(StrEnum):
@@ -42,6 +43,32 @@ _WORDS = {
 }
 
 
+class Theorem(StrEnum):
+    """The theorem by which a promise holds, as its file and its name in `proofs`, which Coq checks (`make prove`).
+
+    It says that the curator keeps the promise for whatever an algorithm plans, as long as it asks for nothing else than
+    what the theorem is about. `docs/proofs/machine.md` has the theorems in words.
+    """
+
+    REWARDS = "Promises.rewards_are_private"
+    """Each reward enters one release: noisy totals, statistics of several parts, sparse vectors."""
+    PERSONS = "Promises.persons_are_private"
+    """A person has one reward in each epoch, and the prices of all epochs add up."""
+    TREES = "Promises.trees_are_private"
+    """A binary tree for each arm; a reward is in one node of each level."""
+    HYBRIDS = "Promises.hybrids_are_private"
+    """A hybrid counter for each arm."""
+    ROWS = "Promises.rows_of_trees_are_private"
+    """A binary tree for each of K arms, at epsilon/K each, and a row of one reward of each arm."""
+    BY_HAND = "argued by hand"
+    """None of these: the reason is an argument for people to read."""
+
+    @property
+    def words(self) -> str:
+        """The theorem in words, for reports."""
+        return str(self) if self is Theorem.BY_HAND else f"proved by machine ({self})"
+
+
 @dataclass(frozen=True, slots=True)
 class Privacy:
     """A promise of pure differential privacy.
@@ -55,12 +82,14 @@ class Privacy:
         reason: Why it holds, in one sentence.
         simulated: Whether the noise came from a seed. Then the numbers have the distribution of a private run, but
             are not private themselves.
+        theorem: The theorem by which it holds; None for what is not private.
     """
 
     epsilon: float
     unit: Unit
     reason: str
     simulated: bool = False
+    theorem: Theorem | None = Theorem.BY_HAND
 
     @property
     def neighbours(self) -> str:
@@ -73,7 +102,7 @@ class Privacy:
         return self.unit is not Unit.NONE
 
 
-NOT_PRIVATE = Privacy(math.inf, Unit.NONE, "no noise is added")
+NOT_PRIVATE = Privacy(math.inf, Unit.NONE, "no noise is added", theorem=None)
 """The statement of what is not private."""
 
 
@@ -90,3 +119,18 @@ def split(epsilon: float, share: float) -> tuple[float, float]:
     larger = epsilon * max(share, 1 - share)
     smaller = epsilon - larger
     return (larger, smaller) if share >= 0.5 else (smaller, larger)
+
+
+def share(epsilon: float, count: int) -> float:
+    """Return the largest float that is at most epsilon if it is taken `count` times.
+
+    Args:
+        epsilon: What is shared out.
+        count: The number of equal shares.
+
+    >>> share(1.0, 4), share(0.1, 11) < 0.1 / 11  # eleven times 0.1 / 11, as floats, are more than 0.1
+    (0.25, True)
+    """
+    exact = Fraction(epsilon) / count
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)

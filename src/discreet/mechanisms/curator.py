@@ -25,7 +25,6 @@ _MECHANISMS: dict[type[Query], type[Mechanism]] = {
     SamplesQuery: Samples,
 }
 _TESTS = Kind.TESTS  # looked up once: it takes longer than a comparison
-_ROUNDING = 1 - 2.0**-50  # epsilon/K, added up K times, may exceed epsilon by a rounding
 
 
 class Curator(Secret):
@@ -154,7 +153,6 @@ class Curator(Secret):
             prices = (*self._spent, *prices)
         elif self.privacy.unit is Unit.ROW:
             prices = prices * len(self._taken)
-            promised /= _ROUNDING
         if not math.fsum((*prices, -promised)) <= 0:  # rounded once, at the end, so its sign is exact
             raise PrivacyError(f"a release would cost {math.fsum(prices)!r}, beyond the promised {promised!r}")
 

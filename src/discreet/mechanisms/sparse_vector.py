@@ -145,10 +145,13 @@ class SparseVector(Mechanism):
     def _test_many(self, query: ThresholdQuery, arm: Arm, increments: NDArray[Any]) -> None:
         """Answer many tests of one arm, whose totals between tests come as an array."""
         floor, counts = self.grid.floor, query.counts
-        large = float(counts[-1]) * (abs(floor) + self.width) >= _EXACT
+        limits = np.asarray(query.limits)
+        large = float(counts[-1]) * (abs(floor) + self.width) >= _EXACT or not _fits(limits)
+        if large:
+            limits = np.array([int(limit) for limit in limits], dtype=object)
         sums = (increments.astype(object) if large else increments).cumsum() + self._sums.get(arm, 0)
         measured = sums + _as_array(counts).astype(sums.dtype) * floor if floor else sums
-        margins = (measured if self._one_sided else np.abs(measured)) - query.limits
+        margins = (measured if self._one_sided else np.abs(measured)) - limits
         size = margins.size if self.noise is None else _BLOCK
         for start in range(0, margins.size, size):
             block = margins[start : start + size]
@@ -208,6 +211,11 @@ class SparseVector(Mechanism):
         self._sums = {arm: int(total) for arm, total in state["sums"]}
         self._count, self._tests = int(state["count"]), int(state["tests"])
         self._threshold_noise = int(state["threshold_noise"])
+
+
+def _fits(limits: NDArray[Any]) -> bool:
+    """Return True if a 64-bit sum minus any of the limits is a 64-bit integer: a margin must not wrap around."""
+    return limits.dtype == np.int64 and -int(_EXACT) <= limits.min() and limits.max() <= int(_EXACT)
 
 
 def _as_array(counts: range | tuple[int, ...]) -> NDArray[np.int64]:

@@ -112,7 +112,11 @@ class NewExperiment(WithAmounts):
 
 
 class PrivacyLabel(Struct):
-    """The promise of privacy, in numbers and in words: shown with every experiment."""
+    """The promise of privacy, in numbers and in words: shown with every experiment.
+
+    Attributes:
+        theorem: The theorem by which it holds, by its name in `proofs`, or that it is argued by hand.
+    """
 
     epsilon: Decimal
     unit: PrivacyUnit
@@ -121,6 +125,7 @@ class PrivacyLabel(Struct):
     reason: str
     public: str
     not_promised: str
+    theorem: str = ""
 
 
 class ArmView(Struct):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from discreet.core.options import Probability
-from discreet.core.privacy import split
+from discreet.core.privacy import Theorem, split
 from discreet.core.registry import register
 from discreet.core.statistics import Statistic
 from discreet.core.tails import bernstein_radius, hoeffding_radius, largest_mean
@@ -61,6 +61,7 @@ class DPBernstein(ReleasedRule):
         "each sample enters the noisy total and the noisy sum of squared differences of one block, at shares of "
         "epsilon that add up to it: blocks compose in parallel"
     )
+    theorem = Theorem.REWARDS
     kernel = "bernstein"
     statistic = Statistic.PAIRS
 

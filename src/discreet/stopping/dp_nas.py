@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.core.noise import scale_for
 from discreet.core.options import Positive
+from discreet.core.privacy import Theorem
 from discreet.core.registry import register
 from discreet.stopping.nas import NAS
 
@@ -47,6 +48,7 @@ class DPNAS(NAS):
 
     key = "dp-nas"
     reason = "a sparse vector over prefix sums at epsilon/2, then one Laplace release of the last sum at epsilon/2"
+    theorem = Theorem.REWARDS
     kernel = "nas"
 
     epsilon: Positive

@@ -9,7 +9,7 @@ from discreet.core.errors import ArgumentError
 from discreet.core.noise import scale_for
 from discreet.core.options import Positive
 from discreet.core.plans import Measure, Plan, ThresholdQuery
-from discreet.core.privacy import split
+from discreet.core.privacy import Theorem, split
 from discreet.core.registry import register
 from discreet.core.releases import Release
 from discreet.stopping._rule import StoppingRule
@@ -55,6 +55,7 @@ class DPOneSidedNAS(StoppingRule):
 
     key = "dp-nas-one-sided"
     reason = "a one-sided sparse vector over prefix sums, then one Laplace release of the last sum"
+    theorem = Theorem.REWARDS
     keeps_secrets = True
     kernel = "nas"
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from discreet.core.privacy import Theorem
 from discreet.core.registry import register
 from discreet.core.tails import hoeffding_radius
 from discreet.stopping._released import ReleasedRule
@@ -38,6 +39,7 @@ class DPReleasedNAS(ReleasedRule):
 
     key = "dp-nas-released"
     reason = "each sample enters the noisy total of one block: parallel composition of Laplace mechanisms"
+    theorem = Theorem.REWARDS
 
     def radius_of(self, sums: Sequence[float], count: int, test: int) -> float:
         """Return Hoeffding's radius of a window's total.

@@ -1,11 +1,12 @@
 """Tools to check privacy, for discreet's own tests and for algorithms of your own.
 
-`check_algorithm` checks that an algorithm is a value without secrets. `worst_loss` computes the exact privacy loss on
-tiny inputs. `replay_check` carries the proof of privacy out on runs of any size. `walk` takes a driver through saves,
-loads, copies, crashes and full disks, and looks for noise that is used twice.
+`check_algorithm` checks that an algorithm is a value without secrets, and that the theorem which it names is about what
+it asks for (`covers`). `worst_loss` computes the exact privacy loss on tiny inputs. `replay_check` carries the proof of
+privacy out on runs of any size. `walk` takes a driver through saves, loads, copies, crashes and full disks, and looks
+for noise that is used twice.
 """
 
-from discreet.testing.contract import check_algorithm
+from discreet.testing.contract import check_algorithm, covers
 from discreet.testing.exact import ScriptedNoise, coarse_grid, output_probabilities, worst_loss
 from discreet.testing.recorder import Recorder
 from discreet.testing.replay import Change, Recording, ReplayReport, replay_check
@@ -21,6 +22,7 @@ __all__ = [
     "Violation",
     "check_algorithm",
     "coarse_grid",
+    "covers",
     "output_probabilities",
     "replay_check",
     "walk",

@@ -13,7 +13,8 @@ from discreet.core.algorithm import Algorithm
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
 from discreet.core.noise import Noise, SimulatedNoise
-from discreet.core.plans import Arm, Plan, SamplesQuery, ThresholdQuery
+from discreet.core.plans import Arm, CounterQuery, Plan, Query, SamplesQuery, ThresholdQuery, TotalsQuery
+from discreet.core.privacy import Privacy, Theorem, Unit
 from discreet.drivers.totals import Totals
 
 
@@ -24,7 +25,7 @@ def check_algorithm(algorithm: Algorithm, closes: int = 12, noise: Noise | None 
     no noise, no lock, no file, no generator. Planning must change nothing. Its copies must learn apart from it. It must
     be the same when it is pickled, rebuilt from its options and its ledger, or resumed from its options and a snapshot;
     options and snapshot must survive JSON. A new algorithm is also run for some epochs, on a copy, and checked after
-    each.
+    each. What it asks for must be what the theorem that it names (`Privacy.theorem`) is about.
 
     Args:
         algorithm: A policy or a stopping rule. It is not changed.
@@ -52,6 +53,7 @@ def check_algorithm(algorithm: Algorithm, closes: int = 12, noise: Noise | None 
         if plan is None:
             return
         before = driver.algorithm
+        _check_theorem(before, plan)
         kept, ledger, twin = json.dumps(before.snapshot()), list(before.ledger), before.copy()
         releases = driver.close(fixed_totals(plan, before.grid))
         after = driver.algorithm
@@ -86,6 +88,39 @@ def fixed_totals(plan: Plan, grid: Grid) -> dict[Arm, Any] | None:
             sums.add(np.full(count, reward))
             totals[arm] = sums.values
     return totals
+
+
+def covers(theorem: Theorem, unit: Unit, query: Query) -> bool:
+    """Return True if a theorem is about a query, where these are protected.
+
+    Args:
+        theorem: The theorem.
+        unit: Whom a promise protects.
+        query: What a plan asks for.
+
+    >>> covers(Theorem.TREES, Unit.REWARD, CounterQuery(1.0, horizon=100))
+    True
+    >>> covers(Theorem.REWARDS, Unit.PERSON, TotalsQuery((1.0,)))
+    False
+    """
+    if theorem is Theorem.REWARDS:
+        return unit is Unit.REWARD and isinstance(query, TotalsQuery | ThresholdQuery)
+    if theorem is Theorem.PERSONS:
+        return unit is Unit.PERSON and isinstance(query, TotalsQuery) and not query.held
+    if theorem is Theorem.BY_HAND or not isinstance(query, CounterQuery):
+        return False
+    protected = Unit.ROW if theorem is Theorem.ROWS else Unit.REWARD
+    return unit is protected and (query.horizon is None) == (theorem is Theorem.HYBRIDS)
+
+
+def _check_theorem(algorithm: Algorithm, plan: Plan) -> None:
+    """Check that a plan asks for nothing but what the theorem that the algorithm names is about."""
+    privacy: Privacy = algorithm.privacy
+    if plan.query is None or not privacy.promised or privacy.theorem is Theorem.BY_HAND:
+        return
+    named = privacy.theorem is not None and covers(privacy.theorem, privacy.unit, plan.query)
+    asks = f"{type(plan.query).__name__} for a {privacy.unit}"
+    _require(named, f"{algorithm.key} names the theorem {privacy.theorem}, which is not about a {asks}")
 
 
 def _require(kept: bool, sentence: str) -> None:

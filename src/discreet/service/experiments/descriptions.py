@@ -139,6 +139,7 @@ class Description:
             reason=f"{once}{reason[:1].upper()}{reason[1:]}.",
             public=PUBLIC,
             not_promised=NOT_PROMISED,
+            theorem=self.kind.theorem.words,
         )
 
 

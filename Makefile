@@ -11,7 +11,7 @@ WORKERS = $(shell $(RUN) -c 'import os; print(os.cpu_count() + 1)')
 # What Python has compiled is kept: else every worker, and every program that a test starts, compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help reproduce test test-system verify supply-chain shop lint docs bench soak pin clean
+.PHONY: help reproduce test test-system prove verify supply-chain shop lint docs bench soak pin clean
 .NOTPARALLEL: # two pips at a time would break the environment
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "                REPRODUCE=--all adds every policy and stopping rule; REPRODUCE=--quick takes few runs"
 	@echo "make test       run the tests, doctests included"
 	@echo "make test-system  tests that need PostgreSQL, Chromium, Node, Ray or Dask, or kill processes"
+	@echo "make prove      have Coq check the proofs of privacy, compare their formulas with the code's, and break them"
 	@echo "make shop       a service with an experiment in it: four banners and an hour of shoppers, in a minute"
 	@echo "make verify     audits, planted bugs, faults, fuzzing, slow studies: one page at the end, also in verification.md"
 	@echo "make supply-chain  pip check, known vulnerabilities, and tests on the oldest and newest versions of what we need"
@@ -58,6 +59,9 @@ test: $(VENV)/.test $(VENV)/.kernels
 
 test-system: $(VENV)/.system $(VENV)/.kernels
 	$(RUN) -m pytest -n auto --dist worksteal -m 'system and not study'
+
+prove: $(VENV)/.test
+	$(RUN) -m tools.prove
 
 verify: $(VENV)/.system $(VENV)/.kernels
 	$(RUN) -m pytest -n $(WORKERS) --dist worksteal -m 'study or shown' -rfE --page=$(PAGE)

@@ -128,6 +128,7 @@ Proof.
   rewrite Rmult_plus_distr_l. apply Rplus_le_compat; [apply transcript_is_private; auto | exact IH].
 Qed.
 
+(* Whatever is computed from a transcript is as private as the transcript. *)
 Corollary post_processing_is_private : forall epsilon, (forall t, paid t <= epsilon) ->
   forall (view : Type) (read : transcript -> view) (event : view -> bool) d e outcomes, neighbours d e ->
   chance d (filter (fun t => event (read t)) outcomes) <= exp epsilon * chance e (filter (fun t => event (read t)) outcomes).
@@ -167,6 +168,7 @@ Let plan_type := transcript answer -> option (series * question).
 Definition mixed (plans : list (R * plan_type)) (d : data) (t : transcript answer) : R :=
   fold_right (fun drawn rest => fst drawn * probability same_series mechanism_of (snd drawn) d t + rest) 0 plans.
 
+(* So the mixture of plans has the bound that each of them has. *)
 Theorem public_randomness_is_free : forall epsilon plans,
   (forall chance plan, In (chance, plan) plans -> 0 <= chance /\ forall t, paid same_series plan price t <= epsilon) ->
   forall d e t, neighbours d e -> mixed plans d t <= exp epsilon * mixed plans e t.

@@ -20,6 +20,7 @@ Proof.
   intros x n. induction n as [|n IH]; simpl; [unfold Q2R; simpl; field|]. rewrite Q2R_mult, IH. reflexivity.
 Qed.
 
+(* It is the mass function of the theorems. *)
 Theorem mass_by_decay_is_mass : forall x z scale, (0 < scale)%R -> Q2R x = decay scale ->
   Q2R (mass_by_decay x z) = mass scale z.
 Proof.
@@ -36,6 +37,7 @@ Qed.
 (* Whether a scale is enough (core/noise.py, scale_for). *)
 Definition is_enough (scale sensitivity epsilon : Q) : bool := Qle_bool (sensitivity / epsilon) scale.
 
+(* What it grants is enough for the theorems. *)
 Theorem is_enough_means_it : forall scale sensitivity epsilon, 0 < epsilon -> is_enough scale sensitivity epsilon = true ->
   scale_is_enough (Q2R scale) (Q2R sensitivity) (Q2R epsilon).
 Proof.
@@ -49,6 +51,7 @@ Definition loss_of (count width : Z) (scale : Q) : Q := inject_Z count * inject_
 Lemma inject_is : forall z, Q2R (inject_Z z) = IZR z.
 Proof. intro z. unfold Q2R, inject_Z. simpl. field. Qed.
 
+(* It is the loss of the theorems. *)
 Theorem loss_of_is_loss : forall cell (width : Z) (mine : cell -> bool) (q : number cell) (s : Q), Q2R s = scale q ->
   Q2R (loss_of (Z.of_nat (count_mine mine (cells q))) width s) = loss width mine q.
 Proof.
@@ -60,6 +63,7 @@ Qed.
 Definition sum_of (prices : list Q) : Q := fold_right Qplus 0 prices.
 Definition is_paid_by (epsilon : Q) (prices : list Q) : bool := Qle_bool (sum_of prices) epsilon.
 
+(* What it grants adds up to at most epsilon. *)
 Theorem is_paid_by_means_it : forall epsilon prices, is_paid_by epsilon prices = true ->
   (fold_right Rplus 0 (map Q2R prices) <= Q2R epsilon)%R.
 Proof.
@@ -71,6 +75,7 @@ Qed.
 (* What epoch e of a policy for persons may cost (theory/person_level.py), from 0. *)
 Definition share_of (epsilon c : Q) (e : nat) : Q := epsilon * c * power (1 - c) e.
 
+(* It is the share of Shares.v. *)
 Theorem share_of_is_share : forall epsilon c e, Q2R (share_of epsilon c e) = share (Q2R epsilon) (Q2R c) e.
 Proof.
   intros epsilon c e. unfold share_of, share. rewrite !Q2R_mult, power_is, Q2R_minus. unfold Q2R at 3. simpl.

@@ -24,6 +24,7 @@ Definition round (q : Q) : Z :=
 Lemma round_near : forall q, Qnum q / Zpos (Qden q) <= round q <= Qnum q / Zpos (Qden q) + 1.
 Proof. intro q. unfold round. destruct (_ ?= _); try lia. destruct (Z.even _); lia. Qed.
 
+(* A larger number is never rounded to a smaller one. *)
 Theorem round_keeps_order : forall p q, (p <= q)%Q -> round p <= round q.
 Proof.
   intros [m c] [n d] order. unfold Qle in order. simpl in order.
@@ -126,6 +127,7 @@ Proof.
   rewrite (same x mine_x), (same y mine_y). lia.
 Qed.
 
+(* With one reward of the unit: the declared sensitivity. *)
 Theorem squares_sensitivity : forall d e cells, neighbours width mine d e -> (count_mine mine cells <= 1)%nat ->
   Z.abs (squares d cells - squares e cells) <= width.
 Proof. intros d e cells near once. pose proof (squares_move cells near). nia. Qed.
@@ -137,6 +139,7 @@ Proof.
   pose proof (grid x). rewrite Nat2Z.inj_succ. nia.
 Qed.
 
+(* The same for squared differences: there are half as many pairs. *)
 Theorem squares_at_most : forall (d : data cell) cells, on_grid width d ->
   0 <= squares d cells <= Z.of_nat (length cells) / 2 * width.
 Proof.

@@ -181,6 +181,7 @@ Qed.
 
 (* ------------------------------------------------------------------ the theorem *)
 
+(* A hybrid counter costs each of its items epsilon: half for its sum, half for its tree. *)
 Theorem hybrid_pays : forall epsilon n, (0 < epsilon)%R ->
   scale_is_enough sum_scale (2 * IZR width) epsilon ->
   (forall k, scale_is_enough (tree_scale k) (INR (2 * levels (2 ^ k - 1)) * IZR width) epsilon) ->

@@ -21,6 +21,7 @@ Qed.
 Lemma normaliser_positive : forall scale, 0 < scale -> 0 < (1 - decay scale) / (1 + decay scale).
 Proof. intros scale positive. pose proof (decay_between scale positive). apply Rdiv_lt_0_compat; lra. Qed.
 
+(* Every integer is possible. *)
 Theorem mass_positive : forall scale z, 0 < scale -> 0 < mass scale z.
 Proof. intros scale z positive. apply Rmult_lt_0_compat; [apply normaliser_positive; auto | apply exp_pos]. Qed.
 
@@ -78,6 +79,7 @@ Qed.
 Lemma mass_summable : forall scale, 0 < scale -> summable (mass scale).
 Proof. intros scale positive. split; [apply mass_nonnegative; auto | exists 1; apply mass_below_one; auto]. Qed.
 
+(* It is a distribution. *)
 Theorem mass_sums_to_one : forall scale (H : summable (mass scale)), 0 < scale -> sum (mass scale) H = 1.
 Proof.
   intros scale H positive. pose proof (decay_between scale positive) as between.

@@ -55,6 +55,7 @@ Proof.
     apply (summable_shift (mass (scale q)) (- exact d q)), mass_summable, positive.
 Qed.
 
+(* So nothing is lost and nothing is added, whatever is asked. *)
 Theorem answers_add_up : forall d q l,
   sum (fun a => weight noisy_totals d ((q, a) :: l)) (next_answer_summable d q l) = weight noisy_totals d l.
 Proof.

@@ -115,6 +115,7 @@ Proof.
   rewrite count. cbn [sum_from]. replace (S (S t - size) + (t - (S t - size))) with (S t) by lia. lia.
 Qed.
 
+(* After any number of items, every level has the sum that it must have. *)
 Theorem open_sums_are_right : forall x t i, right_at x t (after x t) i.
 Proof.
   intros x t. induction t as [|t IH]; intro i.

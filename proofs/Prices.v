@@ -48,6 +48,7 @@ Qed.
 
 (* ------------------------------------------------------------------ one reward, once *)
 
+(* The case of k = 1: parallel composition over arms and epochs. *)
 Theorem one_reward_once : forall epsilon asked, 0 < epsilon -> enough epsilon asked -> (entries asked <= 1)%nat ->
   paid_for asked <= epsilon.
 Proof.

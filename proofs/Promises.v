@@ -441,7 +441,7 @@ Proof.
     apply le_INR, NoDup_incl_length; [unfold groups_of; apply NoDup_nodup | exact known].
 Qed.
 
-(* Rows with a binary tree for each arm, and with a hybrid counter for each arm. *)
+(* Rows with a binary tree for each arm. *)
 Corollary rows_of_trees_are_private : forall epsilon share arms_of_run horizon node_scale (node_scale_pos : 0 < node_scale),
   0 < epsilon -> 0 < share -> NoDup arms_of_run -> INR (length arms_of_run) * share <= epsilon -> one_reward_an_arm ->
   scale_is_enough node_scale (INR (levels horizon) * IZR width) share ->
@@ -455,6 +455,7 @@ Proof.
   intro a. destruct (trees a) as [n [fits ->]]. apply tree_pays with (horizon := horizon); auto. apply single.
 Qed.
 
+(* And with a hybrid counter for each arm. *)
 Corollary rows_of_hybrids_are_private : forall epsilon share arms_of_run sum_scale (sum_scale_pos : 0 < sum_scale) tree_scale
     (tree_scale_pos : forall k, 0 < tree_scale k),
   0 < epsilon -> 0 < share -> NoDup arms_of_run -> INR (length arms_of_run) * share <= epsilon -> one_reward_an_arm ->

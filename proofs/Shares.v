@@ -14,11 +14,13 @@ Fixpoint spent (epsilon c : R) (m : nat) : R :=
   | S before => spent epsilon c before + share epsilon c before
   end.
 
+(* What is left after m epochs is epsilon (1 - c)^m. *)
 Theorem spent_is : forall epsilon c m, spent epsilon c m = epsilon * (1 - (1 - c) ^ m).
 Proof.
   intros epsilon c m. induction m as [|m IH]; simpl; [ring|]. rewrite IH. unfold share. ring.
 Qed.
 
+(* It never runs out. *)
 Theorem never_all : forall epsilon c m, 0 < epsilon -> 0 < c < 1 -> spent epsilon c m < epsilon.
 Proof.
   intros epsilon c m positive between. rewrite spent_is.

@@ -218,6 +218,7 @@ Proof.
     + right. ring.
 Qed.
 
+(* What all tests with one B cost together: u for B, and what each yes lacks. *)
 Theorem shared_threshold : forall u tests others cost, (0 <= u)%Z -> moved u tests others cost ->
   together tests <= exp (IZR (u + cost) * rate) * together others.
 Proof.

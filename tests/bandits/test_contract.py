@@ -18,6 +18,14 @@ PRIVATE = [name for name in NAMES if examples.is_private(name)]
 TWO = ("dp-se", "dp-imed")  # for what the base class does alone
 
 
+@pytest.mark.parametrize("inside", ["dp-ucb", "dp-se-sharp", "dp-se-svt"])
+def test_a_wrapped_policy_is_under_the_theorem_of_what_it_wraps(inside):
+    """Trees of several phases have horizons, and so scales, of their own."""
+    policy = discreet.make_policy("guess-and-double", ["A", "B"], policy=inside, epsilon=1.0, first_guess=16)
+    assert policy.privacy.theorem is discreet.POLICIES[inside].theorem
+    check_algorithm(policy, closes=100)
+
+
 @pytest.mark.parametrize("name", NAMES)
 class TestEveryPolicy:
     def test_it_is_a_public_value(self, name):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from discreet import ArgumentError, FinishedError, PrivacyError, SimulatedNoise, StateError, Totals
+from discreet import ArgumentError, FinishedError, PrivacyError, SimulatedNoise, StateError, Totals, make_policy
 from discreet.bandits import DPSuccessiveElimination
 from discreet.core.plans import CounterQuery, Measure, Plan, SamplesQuery, ThresholdQuery, TotalsQuery
 from discreet.core.privacy import NOT_PRIVATE, Privacy, Unit, share
@@ -207,6 +207,16 @@ def test_what_a_person_has_paid_before_counts():
     assert make(1.0, Counted(), Unit.PERSON, spent=(0.5, 0.25), **given).release(plan, {"A": 3})
     with pytest.raises(PrivacyError, match=BEYOND):
         make(1.0, Counted(), Unit.PERSON, spent=(0.5, 0.5), **given).release(plan, {"A": 3})
+
+
+def test_what_persons_have_paid_is_read_from_the_ledger():
+    driver = Totals(make_policy("dp-se-person", ["A", "B"], epsilon=1.0, horizon=10**8), Counted())
+    driver.close(dict.fromkeys("AB", 0))
+    curator, plan = Curator.of(driver.algorithm, Counted()), driver.plan()
+    dear = plan._replace(query=TotalsQuery((1.0,), series=plan.query.series))
+    with pytest.raises(PrivacyError, match=BEYOND):
+        curator.release(dear, dict.fromkeys("AB", 0))
+    assert curator.release(plan, dict.fromkeys("AB", 0))
 
 
 def test_a_promise_that_is_no_number_grants_nothing():

@@ -33,7 +33,8 @@ def test_nothing_is_left_unproved_or_assumed():
     for name, text in TEXTS.items():
         assert coq.unproved(text) == [], name
         assert "Proof." in text
-    for bad in ("Admitted.", "Axiom wish : False.", "Parameter c : nat.", "Proof. admit. Qed.", "Abort."):
+    unguarded = "Unset Guard Checking.", "#[bypass_check(guard)] Fixpoint f (n : nat) : False := f n."
+    for bad in ("Admitted.", "Axiom wish : False.", "Parameter c : nat.", "Proof. admit. Qed.", "Abort.", *unguarded):
         assert coq.unproved(TRUE + bad)
     assert coq.unproved("(* Admitted. *)") == []
 
@@ -88,6 +89,17 @@ def test_axioms_are_found(tmp_path):
     assert names == {"Honest": ["it_is_so"], "Wishful": ["wished"]}
     assert coq.assumptions(tmp_path, {"Honest": names["Honest"]}) == set()
     assert coq.assumptions(tmp_path, names) == {"Wishful.wish"}
+
+
+@NEEDS_COQ
+def test_what_coq_was_told_not_to_check_is_found(tmp_path):
+    wish = (
+        "Fixpoint wish (n : nat) : 1 = 2 := wish n.\nTheorem wished : 2 = 1.\nProof. symmetry. exact (wish 0). Qed.\n"
+    )
+    texts = {"Unguarded": f"Unset Guard Checking.\n{wish}"}
+    coq.check("Unguarded", texts["Unguarded"], tmp_path)
+    with pytest.raises(AssertionError, match="leave something unchecked"):
+        coq.assumptions(tmp_path, coq.theorems(texts))
 
 
 @NEEDS_COQ

@@ -20,7 +20,7 @@ from tools.prove import coq
 from discreet.core.errors import PrivacyError
 from discreet.core.grid import Grid
 from discreet.core.noise import SimulatedNoise, scale_for
-from discreet.core.plans import Measure, Plan, ThresholdQuery, TotalsQuery
+from discreet.core.plans import CounterQuery, Measure, Plan, ThresholdQuery, TotalsQuery
 from discreet.core.privacy import Privacy, Unit, share
 from discreet.core.releases import Kind
 from discreet.core.statistics import Statistic
@@ -140,9 +140,13 @@ def _scales() -> Iterator[Comparison]:
     for sensitivity in (1, 3, 2**20, 3 * 2**20, 20 * 2**20 + 7):
         for epsilon in (0.01, 0.1, 1 / 3, 0.7, 1.0, 2.5):
             scale = scale_for(sensitivity, epsilon)
-            less = math.nextafter(scale, 0.0)
-            of = f"{_q(sensitivity)} {_q(epsilon)}"
-            yield Comparison("scales", f"[bit (is_enough {_q(scale)} {of}); bit (is_enough {_q(less)} {of})]", [1, 0])
+            yield Comparison("scales", _is_least(scale, f"{_q(sensitivity)} {_q(epsilon)}"), [1, 0])
+
+
+def _is_least(scale: float, wanted: str) -> str:
+    """Return Coq's expression for [1; 0] if a scale is enough and the next smaller float is not."""
+    less = math.nextafter(scale, 0.0)
+    return f"[bit (is_enough {_q(scale)} {wanted}); bit (is_enough {_q(less)} {wanted})]"
 
 
 def _grids(rng: random.Random) -> Iterator[Comparison]:
@@ -190,6 +194,14 @@ def _trees(rng: random.Random) -> Iterator[Comparison]:
     yield Comparison("nodes of trees", f"each_item 70 (fun t => {node})", nodes)
     covered = "(if is_power t then block t else map (Nat.add (2 ^ exponent t)) (covered (t - 2 ^ exponent t)))"
     sums = f"let cells := {covered}%nat in [of_nat (length cells); total {x} cells]"
+    for horizon in (1, 7, 100, None):
+        for bits, epsilon in ((0, 0.1), (10, 1 / 3), (20, 1.0)):
+            curator = _curator(bits)
+            for epoch in range(1, 2 if horizon else 20):
+                (released,) = curator.release(Plan(epoch, {1: 1}, CounterQuery(epsilon, horizon)), {1: 0})
+                divided = f"levels {horizon}" if horizon else f"Hybrid.share {epoch}"
+                wanted = f"(inject_Z (of_nat ({divided}) * {2**bits})) {_q(epsilon)}"
+                yield Comparison("scales of nodes", _is_least(released.scale, wanted), [1, 0])
     counter = f"of_nat (Hybrid.share t) :: bit (is_power t) :: ({sums})"
     yield Comparison("nodes of hybrid counters", f"each_item 70 (fun t => {counter})", parts)
 
@@ -222,6 +234,11 @@ def _prices(rng: random.Random) -> Iterator[Comparison]:
             expected = _parts(Fraction(epoch_epsilon(epsilon, epoch + 1, part)) for epoch in epochs)
             shares = f"flat_map (fun e => both (share_of {_q(epsilon)} {_q(part)} e)) (seq 0 8)"
             yield Comparison("shares of epochs", shares, expected, lambda found, code: _just_below(code, found))
+
+
+def _curator(bits: int) -> Curator:
+    """Return a curator of one arm, on a grid of 2**bits steps."""
+    return Curator(Grid(0.0, 1.0, bits), Privacy(1.0, Unit.REWARD, ""), SimulatedNoise(1), taken={1: 0})
 
 
 def _grants(curator: Curator, query: TotalsQuery) -> bool:
@@ -264,6 +281,11 @@ def _spans(rng: random.Random) -> Iterator[Comparison]:
 
 def _sparse_vectors(rng: random.Random) -> Iterator[Comparison]:
     """Compare the scales of tests, and what they measure."""
+    for bits, share_of_totals in ((0, 0.1), (10, 1 / 3), (20, 0.5)):
+        plan = Plan(1, {1: 1}, ThresholdQuery((1,), (-(2**60),), 0.5, share_of_totals))  # it halts at once
+        *_, total = _curator(bits).release(plan, {1: 0})
+        wanted = f"{_q(2**bits)} {_q(share_of_totals)}"
+        yield Comparison("scales at the halt", _is_least(total.scale, wanted), [1, 0])
     names = {Measure.DISTANCE: "Distance", Measure.SPREAD: "Spread", Measure.ONE_SIDED: "OneSided"}
     for measure, name in names.items():
         for grid in (Grid(0.0, 1.0, 3), Grid(-1.0, 1.0, 3)):

@@ -99,7 +99,7 @@ MUTATIONS = (
                 "  left. apply mass_positive, scale_pos.",
             ),
         ),
-        "NoisyTotals.next_answer_summable",
+        "NoisyTotals.noisy_totals_bounded",
         "StaleCopies.stored_noise_is_not_private",
     ),
     Mutation(

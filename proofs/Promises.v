@@ -105,7 +105,7 @@ Variable terms : name -> sparse_terms.
 
 Definition series := option name.                   (* None: all noisy numbers *)
 Definition same_series : forall a b : series, {a = b} + {a <> b}.
-Proof. decide equality. Qed.
+Proof. decide equality. Defined.
 
 Inductive question := Number (g : group) (q : number cell) | Test (q : test cell arm).
 Inductive answer := Noisy (steps : Z) | Tested (a : SparseVector.answer).

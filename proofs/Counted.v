@@ -1,4 +1,4 @@
-(* From counting to the promise: an algorithm that runs epochs of noisy totals, with arms that are held, and sparse
+(* Counting keeps the promise: an algorithm that runs epochs of noisy totals, with arms that are held, and sparse
    vectors, has no reward in two releases, since the curator counts rewards off (Curator.release). So the hypotheses of
    Promises.rewards_are_private need not be assumed of it.
 

@@ -103,7 +103,7 @@ Qed.
 Corollary no_reward_twice_from_the_start : forall epochs, NoDup (concat (all_totals (fun _ => 0) (fun _ => 0) epochs)).
 Proof. intro epochs. apply no_reward_twice. auto. Qed.
 
-(* So a unit with one reward is in one total at most: the hypothesis of [Promises.rewards_are_private]. *)
+(* So a unit with one reward is in one total at most. Counted.v takes it from here to Promises.rewards_are_private. *)
 Corollary one_reward_enters_once : forall (mine : place -> bool) epochs,
   (forall x y, mine x = true -> mine y = true -> x = y) ->
   count_mine mine (concat (all_totals (fun _ => 0) (fun _ => 0) epochs)) <= 1.

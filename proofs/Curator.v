@@ -46,7 +46,8 @@ Fixpoint part (s : series) (h : list (series * (question * answer))) : list (que
 (* The series that were asked, each once. *)
 Definition begun (h : list (series * (question * answer))) : list series := nodup same_series (map fst h).
 
-(* Series are independent: the probability of all answers is the product of what each of them gave. *)
+(* Series are independent: the probability of all answers is the product of what each of them gave. That it is one, and
+   adds up, is said at the end of this section ([an_answer_moves_one_weight]). *)
 Definition product (d : data) (names : list series) (h : list (series * (question * answer))) : R :=
   fold_right (fun s rest => weight (mechanism_of s) d (part s h) * rest) 1 names.
 
@@ -148,6 +149,58 @@ Proof.
   - apply CV_mult.
     + intros small positive. exists O. intros n _. rewrite R_dist_eq. exact positive.
     + intros small positive. destruct (sum_e small positive) as [from close]. exists from. exact close.
+Qed.
+
+(* ------------------------------------------------------------------ it is a probability *)
+
+(* A series that was not asked has no part. *)
+Lemma part_of_none : forall s h, ~ In s (map fst h) -> part s h = [].
+Proof.
+  intros s h. induction h as [|[other qa] before IH]; simpl; intro out; [reflexivity|].
+  destruct (same_series other s); [subst; tauto | apply IH; tauto].
+Qed.
+
+(* An answer of one series is nothing to the others. *)
+Lemma product_without : forall d names s qa h, ~ In s names -> product d names ((s, qa) :: h) = product d names h.
+Proof.
+  intros d names s qa h. induction names as [|other rest IH]; intro out; [reflexivity|]. simpl in *.
+  destruct (same_series s other); [subst; tauto|]. rewrite IH by tauto. reflexivity.
+Qed.
+
+(* The weight of one series, and those of the others. *)
+Lemma product_with : forall d names s h, NoDup names -> (In s names \/ part s h = []) ->
+  product d names h = weight (mechanism_of s) d (part s h) * product d (remove same_series s names) h.
+Proof.
+  intros d names s h different there. induction names as [|other rest IH].
+  - destruct there as [[]|none]. simpl. rewrite none, weight_nil. ring.
+  - inversion different as [|other' rest' out different']; subst. simpl. destruct (same_series s other) as [<-|differ].
+    + rewrite notin_remove by exact out. reflexivity.
+    + rewrite IH; [simpl; ring | exact different' |]. destruct there as [[same|there]|none]; [congruence | auto | auto].
+Qed.
+
+(* An answer moves one weight alone, that of the series that was asked. So the probabilities of all next answers add up
+   to the probability of what was answered before, since the weights of a mechanism do
+   (NoisyTotals.answers_add_up, SparseVector.answers_add_up, SparseVector.totals_add_up). *)
+Theorem an_answer_moves_one_weight : forall d t h s q, history t = Some h -> plan t = Some (s, q) ->
+  exists others, 0 <= others
+    /\ probability d t = weight (mechanism_of s) d (part s h) * others
+    /\ forall a, probability d (a :: t) = weight (mechanism_of s) d ((q, a) :: part s h) * others.
+Proof.
+  intros d t h s q asked planned. exists (product d (remove same_series s (begun h)) h).
+  assert (different : NoDup (begun h)) by (unfold begun; apply NoDup_nodup).
+  assert (there : In s (begun h) \/ part s h = []).
+  { destruct (in_dec same_series s (map fst h)) as [inside|out]; [left; apply nodup_In; exact inside | right; apply part_of_none, out]. }
+  split; [|split].
+  - induction (remove same_series s (begun h)) as [|other rest IH]; simpl; [lra|].
+    apply Rmult_le_pos; [apply weight_nonneg | exact IH].
+  - unfold probability. rewrite asked. apply product_with; assumption.
+  - intro a. unfold probability. simpl. rewrite asked, planned.
+    assert (mine : In s (begun ((s, (q, a)) :: h))) by (apply nodup_In; left; reflexivity).
+    rewrite (@product_with d (begun ((s, (q, a)) :: h)) s ((s, (q, a)) :: h)) by (try (unfold begun; apply NoDup_nodup); auto).
+    replace (remove same_series s (begun ((s, (q, a)) :: h))) with (remove same_series s (begun h)).
+    + rewrite product_without by apply remove_In. simpl. destruct (same_series s s); [reflexivity | congruence].
+    + unfold begun. simpl. destruct (in_dec same_series s (map fst h)); [reflexivity|].
+      simpl. destruct (same_series s s); [reflexivity | congruence].
 Qed.
 
 End Curator.

@@ -28,7 +28,7 @@ Proof. intros scale z positive. apply Rmult_lt_0_compat; [apply normaliser_posit
 Lemma mass_nonnegative : forall scale, 0 < scale -> nonnegative (mass scale).
 Proof. intros scale positive z. left. apply mass_positive; exact positive. Qed.
 
-(* It has no side. *)
+(* It is symmetric. *)
 Lemma mass_symmetric : forall scale z, mass scale (- z) = mass scale z.
 Proof. intros scale z. unfold mass. rewrite Z.abs_opp. reflexivity. Qed.
 

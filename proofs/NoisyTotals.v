@@ -44,30 +44,6 @@ Qed.
 Definition noisy_totals : mechanism (data cell) number Z :=
   {| weight := weight_of_numbers; weight_nonneg := weight_of_numbers_nonneg; weight_nil := fun _ => eq_refl |}.
 
-(* It is a probability: the chances of all answers to the next question add up to that of the answers before. *)
-Lemma next_answer_summable : forall d q l, summable (fun a => weight noisy_totals d ((q, a) :: l)).
-Proof.
-  intros d q l. simpl. pose proof (scale_pos q) as positive. pose proof (weight_of_numbers_nonneg d l) as nonneg.
-  apply summable_le with (g := fun a => weight_of_numbers d l * mass (scale q) (a + - exact d q)%Z).
-  - intro a. apply Rmult_le_pos; [left; apply mass_positive; exact positive | exact nonneg].
-  - intro a. rewrite Rmult_comm. right. reflexivity.
-  - apply summable_scale; [exact nonneg|].
-    apply (summable_shift (mass (scale q)) (- exact d q)), mass_summable, positive.
-Qed.
-
-(* So nothing is lost and nothing is added, whatever is asked. *)
-Theorem answers_add_up : forall d q l,
-  sum (fun a => weight noisy_totals d ((q, a) :: l)) (next_answer_summable d q l) = weight noisy_totals d l.
-Proof.
-  intros d q l. pose proof (scale_pos q) as positive. pose proof (weight_of_numbers_nonneg d l) as nonneg.
-  pose proof (mass_summable (scale q) positive) as one.
-  pose proof (summable_shift (mass (scale q)) (- exact d q) one) as moved.
-  pose proof (summable_scale _ _ nonneg moved) as scaled.
-  rewrite (sum_equal _ _ _ scaled) by (intro a; simpl; rewrite Rmult_comm; reflexivity).
-  rewrite (sum_scale _ _ moved scaled nonneg), (sum_shift _ _ one moved), mass_sums_to_one by exact positive.
-  simpl. lra.
-Qed.
-
 (* ------------------------------------------------------------------ what it costs *)
 
 Variable mine : cell -> bool.
@@ -109,6 +85,32 @@ Proof.
   intros q epsilon positive enough.
   pose proof (rounded_up_costs_no_more (scale q) (IZR width) epsilon (scale_pos q) positive enough) as less.
   unfold loss, Rdiv in *. rewrite Rmult_assoc. apply Rmult_le_compat_l; [apply pos_INR | exact less].
+Qed.
+
+(* ------------------------------------------------------------------ it is a probability *)
+
+(* The chances of all answers to the next question add up to that of the answers before. *)
+Lemma next_answer_summable : forall d q l, summable (fun a => weight noisy_totals d ((q, a) :: l)).
+Proof.
+  intros d q l. simpl. pose proof (scale_pos q) as positive. pose proof (weight_of_numbers_nonneg d l) as nonneg.
+  apply summable_le with (g := fun a => weight_of_numbers d l * mass (scale q) (a + - exact d q)%Z).
+  - intro a. apply Rmult_le_pos; [left; apply mass_positive; exact positive | exact nonneg].
+  - intro a. rewrite Rmult_comm. right. reflexivity.
+  - apply summable_scale; [exact nonneg|].
+    apply (summable_shift (mass (scale q)) (- exact d q)), mass_summable, positive.
+Qed.
+
+(* So nothing is lost and nothing is added, whatever is asked. *)
+Theorem answers_add_up : forall d q l,
+  sum (fun a => weight noisy_totals d ((q, a) :: l)) (next_answer_summable d q l) = weight noisy_totals d l.
+Proof.
+  intros d q l. pose proof (scale_pos q) as positive. pose proof (weight_of_numbers_nonneg d l) as nonneg.
+  pose proof (mass_summable (scale q) positive) as one.
+  pose proof (summable_shift (mass (scale q)) (- exact d q) one) as moved.
+  pose proof (summable_scale _ _ nonneg moved) as scaled.
+  rewrite (sum_equal _ _ _ scaled) by (intro a; simpl; rewrite Rmult_comm; reflexivity).
+  rewrite (sum_scale _ _ moved scaled nonneg), (sum_shift _ _ one moved), mass_sums_to_one by exact positive.
+  simpl. lra.
 Qed.
 
 End NoisyTotals.

@@ -8,8 +8,8 @@
      anybody_who_pays         what a transcript tells about a unit is at most what the unit has paid
      rewards_are_private      rewards that enter one release: totals, statistics of several parts, sparse vectors
      persons_are_private      one reward in each epoch, and the epochs' prices add up to at most epsilon
-     trees_are_private        a binary tree for each arm
-     hybrids_are_private      a hybrid counter for each arm
+     trees_are_private        a binary tree for each arm of each series
+     hybrids_are_private      a hybrid counter for each arm of each series
      rows_are_private         a row of rewards, one of each arm, at epsilon/K each *)
 Require Import Reals ZArith Arith List Bool Lra Lia.
 Require Import Discreet.Mechanism Discreet.Noise Discreet.Rewards Discreet.NoisyTotals Discreet.Prices Discreet.Trees.
@@ -105,7 +105,7 @@ Variable terms : name -> sparse_terms.
 
 Definition series := option name.                   (* None: all noisy numbers *)
 Definition same_series : forall a b : series, {a = b} + {a <> b}.
-Proof. decide equality. Qed.
+Proof. decide equality. Defined.
 
 Inductive question := Number (g : group) (q : number cell) | Test (q : test cell arm).
 Inductive answer := Noisy (steps : Z) | Tested (a : SparseVector.answer).
@@ -341,10 +341,12 @@ Proof.
     change (price_of None (questions (part same_series None h))) with (paid_for width mine (map snd (numbers_in h))). lra.
 Qed.
 
-(* A counter for each arm: here groups are arms, [place a i] is reward i of arm a. *)
+(* A counter for each arm: here a group is an arm in a series, which has a counter of its own, and [place a i] is the
+   i-th reward that this counter takes. A run of several series (guess-and-double) has several trees of an arm, each of
+   its own horizon and with noise for it. *)
 Variable place : group -> nat -> cell.
 
-(* What a unit pays for all arms is what it pays for each. *)
+(* What a unit pays for all counters is what it pays for each. *)
 Lemma paid_by_arm : forall asked,
   paid_for width mine (map snd asked)
   = total_price (fun a => paid_for width mine (within same_group a asked)) (groups_of same_group asked).
@@ -354,7 +356,7 @@ Proof.
   - intros g q inside. unfold groups_of. apply nodup_In. apply in_map_iff. exists (g, q). auto.
 Qed.
 
-(* If a unit has places of one arm only, it pays for one arm. *)
+(* If a unit has places of one counter only, it pays for one. *)
 Lemma one_arm_pays : forall asked epsilon, 0 <= epsilon ->
   (forall a, paid_for width mine (within same_group a asked) <= epsilon) ->
   (forall a b, entries mine (within same_group a asked) <> 0%nat -> entries mine (within same_group b asked) <> 0%nat -> a = b) ->
@@ -366,47 +368,51 @@ Proof.
       apply nothing_entered_nothing_paid; exact none.
 Qed.
 
-(* A unit with one reward: one arm, one item. *)
+(* A unit with one reward: one counter, one item. *)
 Definition one_reward : Prop := forall a i b j, mine (place a i) = true -> mine (place b j) = true -> a = b /\ i = j.
 
-(* A unit with at most one reward of each arm, such as a row. *)
+(* A unit with at most one reward in each counter, such as a row. *)
 Definition one_reward_an_arm : Prop := forall a i j, mine (place a i) = true -> mine (place a j) = true -> i = j.
 
-(* All that was asked of arm a are the nodes of a counter's first items, each once. *)
-Definition asked_tree horizon node_scale (node_scale_pos : 0 < node_scale) (h : list (series * (question * answer))) : Prop :=
-  forall a, exists n, (n <= horizon)%nat
-    /\ within same_group a (numbers_in h) = map snd (nodes (place a) node_scale_pos n).
-
-Definition asked_hybrid sum_scale (sum_scale_pos : 0 < sum_scale) tree_scale (tree_scale_pos : forall k, 0 < tree_scale k)
+(* All that was asked of counter a are the nodes of its first items, each once. Each tree has a horizon and a scale. *)
+Definition asked_tree (horizon : group -> nat) (node_scale : group -> R) (node_scale_pos : forall a, 0 < node_scale a)
     (h : list (series * (question * answer))) : Prop :=
-  forall a, exists n, within same_group a (numbers_in h) = map snd (hybrid_nodes (place a) sum_scale_pos tree_scale tree_scale_pos n).
+  forall a, exists n, (n <= horizon a)%nat
+    /\ within same_group a (numbers_in h) = map snd (nodes (place a) (node_scale_pos a) n).
 
-(* A binary tree for each arm: a reward is in one node of each level, and pays epsilon/levels for each. *)
-Theorem trees_are_private : forall epsilon horizon node_scale (node_scale_pos : 0 < node_scale), 0 < epsilon ->
-  one_reward -> scale_is_enough node_scale (INR (levels horizon) * IZR width) epsilon ->
+(* The same with hybrid counters, which need no horizon. *)
+Definition asked_hybrid (sum_scale : group -> R) (sum_scale_pos : forall a, 0 < sum_scale a) (tree_scale : group -> nat -> R)
+    (tree_scale_pos : forall a k, 0 < tree_scale a k) (h : list (series * (question * answer))) : Prop :=
+  forall a, exists n, within same_group a (numbers_in h)
+    = map snd (hybrid_nodes (place a) (sum_scale_pos a) (tree_scale a) (tree_scale_pos a) n).
+
+(* A binary tree for each arm of each series, of any horizons: a reward is in one tree, there in one node of each level,
+   and pays epsilon/levels for each. *)
+Theorem trees_are_private : forall epsilon horizon node_scale (node_scale_pos : forall a, 0 < node_scale a), 0 < epsilon ->
+  one_reward -> (forall a, scale_is_enough (node_scale a) (INR (levels (horizon a)) * IZR width) epsilon) ->
   (forall t h, history_of t = Some h ->
-    (forall n, in_tests n (tests_in n h) = 0%nat) /\ asked_tree horizon node_scale_pos h) ->
+    (forall n, in_tests n (tests_in n h) = 0%nat) /\ asked_tree horizon node_scale node_scale_pos h) ->
   forall d e t, near d e -> probability_of d t <= exp epsilon * probability_of e t.
 Proof.
   intros epsilon horizon node_scale node_scale_pos positive single noise rule. apply only_numbers; [exact positive|].
   intros t h asked. destruct (rule t h asked) as [no_tests trees]. split; [exact no_tests|].
   apply one_arm_pays; [lra | |].
-  - intro a. destruct (trees a) as [n [fits ->]]. apply tree_pays with (horizon := horizon); auto.
+  - intro a. destruct (trees a) as [n [fits ->]]. apply tree_pays with (horizon := horizon a); auto.
     intros i j mine_i mine_j. apply (single a i a j); assumption.
   - assert (item : forall a, entries mine (within same_group a (numbers_in h)) <> 0%nat -> exists i, mine (place a i) = true).
     { intros a some. destruct (trees a) as [n [_ same]]. rewrite same in some.
-      apply (someone_there mine (place a) (nodes (place a) node_scale_pos n)); [apply node_items | exact some]. }
+      apply (someone_there mine (place a) (nodes (place a) (node_scale_pos a) n)); [apply node_items | exact some]. }
     intros a b some_a some_b. destruct (item a some_a) as [i mine_i]. destruct (item b some_b) as [j mine_j].
     apply (single a i b j); assumption.
 Qed.
 
-(* A hybrid counter for each arm: a reward is in one sum and in one tree, and pays epsilon/2 for each. *)
-Theorem hybrids_are_private : forall epsilon sum_scale (sum_scale_pos : 0 < sum_scale) tree_scale
-    (tree_scale_pos : forall k, 0 < tree_scale k), 0 < epsilon -> one_reward ->
-  scale_is_enough sum_scale (2 * IZR width) epsilon ->
-  (forall k, scale_is_enough (tree_scale k) (INR (2 * levels (2 ^ k - 1)) * IZR width) epsilon) ->
+(* A hybrid counter for each arm of each series: a reward is in one sum and in one tree, and pays epsilon/2 for each. *)
+Theorem hybrids_are_private : forall epsilon sum_scale (sum_scale_pos : forall a, 0 < sum_scale a) tree_scale
+    (tree_scale_pos : forall a k, 0 < tree_scale a k), 0 < epsilon -> one_reward ->
+  (forall a, scale_is_enough (sum_scale a) (2 * IZR width) epsilon) ->
+  (forall a k, scale_is_enough (tree_scale a k) (INR (2 * levels (2 ^ k - 1)) * IZR width) epsilon) ->
   (forall t h, history_of t = Some h ->
-    (forall n, in_tests n (tests_in n h) = 0%nat) /\ asked_hybrid sum_scale_pos tree_scale tree_scale_pos h) ->
+    (forall n, in_tests n (tests_in n h) = 0%nat) /\ asked_hybrid sum_scale sum_scale_pos tree_scale tree_scale_pos h) ->
   forall d e t, near d e -> probability_of d t <= exp epsilon * probability_of e t.
 Proof.
   intros epsilon sum_scale sum_scale_pos tree_scale tree_scale_pos positive single sum_noise tree_noise rule.
@@ -417,58 +423,76 @@ Proof.
     intros i j mine_i mine_j. apply (single a i a j); assumption.
   - assert (item : forall a, entries mine (within same_group a (numbers_in h)) <> 0%nat -> exists i, mine (place a i) = true).
     { intros a some. destruct (counters a) as [n same]. rewrite same in some.
-      apply (someone_there mine (place a) (hybrid_nodes (place a) sum_scale_pos tree_scale tree_scale_pos n));
+      apply (someone_there mine (place a) (hybrid_nodes (place a) (sum_scale_pos a) (tree_scale a) (tree_scale_pos a) n));
         [apply hybrid_items | exact some]. }
     intros a b some_a some_b. destruct (item a some_a) as [i mine_i]. destruct (item b some_b) as [j mine_j].
     apply (single a i b j); assumption.
 Qed.
 
-(* Rows: whatever is asked of an arm costs its reward at most [share]; K arms cost K shares. *)
-Theorem rows_are_private : forall epsilon share arms_of_run, 0 < epsilon -> 0 <= share -> NoDup arms_of_run ->
-  INR (length arms_of_run) * share <= epsilon ->
+(* Rows: whatever is asked of a counter costs its reward at most [share]; a row that is in K counters pays K shares. *)
+Theorem rows_are_private : forall epsilon share arms_of_row, 0 < epsilon -> 0 <= share ->
+  INR (length arms_of_row) * share <= epsilon ->
   (forall t h, history_of t = Some h ->
     (forall n, in_tests n (tests_in n h) = 0%nat)
-    /\ incl (groups_of same_group (numbers_in h)) arms_of_run
+    /\ (forall a, entries mine (within same_group a (numbers_in h)) <> 0%nat -> In a arms_of_row)
     /\ forall a, paid_for width mine (within same_group a (numbers_in h)) <= share) ->
   forall d e t, near d e -> probability_of d t <= exp epsilon * probability_of e t.
 Proof.
-  intros epsilon share arms_of_run positive nonneg different whole rule. apply only_numbers; [exact positive|].
+  intros epsilon share arms_of_row positive nonneg whole rule. apply only_numbers; [exact positive|].
   intros t h asked. destruct (rule t h asked) as [no_tests [known pays]]. split; [exact no_tests|].
   rewrite paid_by_arm.
-  apply Rle_trans with (total_price (fun _ : group => share) (groups_of same_group (numbers_in h))).
-  - apply total_price_le. intros a _. apply pays.
-  - rewrite total_price_const. eapply Rle_trans; [|exact whole]. apply Rmult_le_compat_r; [exact nonneg|].
-    apply le_INR, NoDup_incl_length; [unfold groups_of; apply NoDup_nodup | exact known].
+  assert (different : NoDup (groups_of same_group (numbers_in h))) by (unfold groups_of; apply NoDup_nodup).
+  set (there := fun a => negb (entries mine (within same_group a (numbers_in h)) =? 0)%nat).
+  apply Rle_trans with (INR (length (filter there (groups_of same_group (numbers_in h)))) * share).
+  - clear different. induction (groups_of same_group (numbers_in h)) as [|a rest IH]; [simpl; lra|].
+    unfold there in *. simpl filter. simpl total_price.
+    destruct (Nat.eqb_spec (entries mine (within same_group a (numbers_in h))) 0) as [none|some]; simpl negb; cbv iota.
+    + rewrite nothing_entered_nothing_paid by exact none. lra.
+    + simpl length. rewrite S_INR. specialize (pays a). lra.
+  - eapply Rle_trans; [|exact whole]. apply Rmult_le_compat_r; [exact nonneg|].
+    apply le_INR, NoDup_incl_length; [apply NoDup_filter; exact different|].
+    intros a inside. apply filter_In in inside. destruct inside as [_ inside]. apply known.
+    intro none. unfold there in inside. rewrite none in inside. discriminate.
 Qed.
 
-(* Rows with a binary tree for each arm. *)
-Corollary rows_of_trees_are_private : forall epsilon share arms_of_run horizon node_scale (node_scale_pos : 0 < node_scale),
-  0 < epsilon -> 0 < share -> NoDup arms_of_run -> INR (length arms_of_run) * share <= epsilon -> one_reward_an_arm ->
-  scale_is_enough node_scale (INR (levels horizon) * IZR width) share ->
-  (forall t h, history_of t = Some h -> (forall n, in_tests n (tests_in n h) = 0%nat)
-    /\ incl (groups_of same_group (numbers_in h)) arms_of_run /\ asked_tree horizon node_scale_pos h) ->
+(* The counters that a row has a place in: one of each arm, in whichever series. *)
+Definition row_of (arms_of_row : list group) : Prop := forall a i, mine (place a i) = true -> In a arms_of_row.
+
+(* Rows with a binary tree for each arm of each series. *)
+Corollary rows_of_trees_are_private : forall epsilon share arms_of_row horizon node_scale
+    (node_scale_pos : forall a, 0 < node_scale a),
+  0 < epsilon -> 0 < share -> INR (length arms_of_row) * share <= epsilon -> row_of arms_of_row -> one_reward_an_arm ->
+  (forall a, scale_is_enough (node_scale a) (INR (levels (horizon a)) * IZR width) share) ->
+  (forall t h, history_of t = Some h ->
+    (forall n, in_tests n (tests_in n h) = 0%nat) /\ asked_tree horizon node_scale node_scale_pos h) ->
   forall d e t, near d e -> probability_of d t <= exp epsilon * probability_of e t.
 Proof.
-  intros epsilon share arms_of_run horizon node_scale node_scale_pos positive some different whole single noise rule.
-  apply rows_are_private with (share := share) (arms_of_run := arms_of_run); auto; [lra|].
-  intros t h asked. destruct (rule t h asked) as [no_tests [known trees]]. repeat split; auto.
-  intro a. destruct (trees a) as [n [fits ->]]. apply tree_pays with (horizon := horizon); auto. apply single.
+  intros epsilon share arms_of_row horizon node_scale node_scale_pos positive some whole row single noise rule.
+  apply rows_are_private with (share := share) (arms_of_row := arms_of_row); auto; [lra|].
+  intros t h asked. destruct (rule t h asked) as [no_tests trees]. repeat split; auto.
+  { intros a inside. destruct (trees a) as [n [_ same]]. rewrite same in inside.
+    destruct (someone_there mine (place a) (nodes (place a) (node_scale_pos a) n)) as [i is_mine];
+      [apply node_items | exact inside | exact (row a i is_mine)]. }
+  intro a. destruct (trees a) as [n [fits ->]]. apply tree_pays with (horizon := horizon a); auto. apply single.
 Qed.
 
-(* And with a hybrid counter for each arm. *)
-Corollary rows_of_hybrids_are_private : forall epsilon share arms_of_run sum_scale (sum_scale_pos : 0 < sum_scale) tree_scale
-    (tree_scale_pos : forall k, 0 < tree_scale k),
-  0 < epsilon -> 0 < share -> NoDup arms_of_run -> INR (length arms_of_run) * share <= epsilon -> one_reward_an_arm ->
-  scale_is_enough sum_scale (2 * IZR width) share ->
-  (forall k, scale_is_enough (tree_scale k) (INR (2 * levels (2 ^ k - 1)) * IZR width) share) ->
-  (forall t h, history_of t = Some h -> (forall n, in_tests n (tests_in n h) = 0%nat)
-    /\ incl (groups_of same_group (numbers_in h)) arms_of_run /\ asked_hybrid sum_scale_pos tree_scale tree_scale_pos h) ->
+(* And with hybrid counters. *)
+Corollary rows_of_hybrids_are_private : forall epsilon share arms_of_row sum_scale (sum_scale_pos : forall a, 0 < sum_scale a)
+    tree_scale (tree_scale_pos : forall a k, 0 < tree_scale a k),
+  0 < epsilon -> 0 < share -> INR (length arms_of_row) * share <= epsilon -> row_of arms_of_row -> one_reward_an_arm ->
+  (forall a, scale_is_enough (sum_scale a) (2 * IZR width) share) ->
+  (forall a k, scale_is_enough (tree_scale a k) (INR (2 * levels (2 ^ k - 1)) * IZR width) share) ->
+  (forall t h, history_of t = Some h ->
+    (forall n, in_tests n (tests_in n h) = 0%nat) /\ asked_hybrid sum_scale sum_scale_pos tree_scale tree_scale_pos h) ->
   forall d e t, near d e -> probability_of d t <= exp epsilon * probability_of e t.
 Proof.
-  intros epsilon share arms_of_run sum_scale sum_scale_pos tree_scale tree_scale_pos positive some different whole single
+  intros epsilon share arms_of_row sum_scale sum_scale_pos tree_scale tree_scale_pos positive some whole row single
     sum_noise tree_noise rule.
-  apply rows_are_private with (share := share) (arms_of_run := arms_of_run); auto; [lra|].
-  intros t h asked. destruct (rule t h asked) as [no_tests [known counters]]. repeat split; auto.
+  apply rows_are_private with (share := share) (arms_of_row := arms_of_row); auto; [lra|].
+  intros t h asked. destruct (rule t h asked) as [no_tests counters]. repeat split; auto.
+  { intros a inside. destruct (counters a) as [n same]. rewrite same in inside.
+    destruct (someone_there mine (place a) (hybrid_nodes (place a) (sum_scale_pos a) (tree_scale a) (tree_scale_pos a) n))
+      as [i is_mine]; [apply hybrid_items | exact inside | exact (row a i is_mine)]. }
   intro a. destruct (counters a) as [n ->]. apply hybrid_pays; auto. apply single.
 Qed.
 

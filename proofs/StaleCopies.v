@@ -5,7 +5,8 @@
    mechanisms. Where a sparse vector is open, its copies share B, and the sums below say what that costs. At the end:
    what would happen if noise were stored and used again. *)
 Require Import Reals ZArith List Bool Lra Lia Psatz.
-Require Import Discreet.Mechanism Discreet.Rewards Discreet.Sums Discreet.Noise Discreet.Threshold Discreet.SparseVector.
+Require Import Discreet.Mechanism Discreet.Rewards Discreet.Sums Discreet.Noise Discreet.NoisyTotals.
+Require Import Discreet.Threshold Discreet.SparseVector.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -96,6 +97,20 @@ Proof.
 Qed.
 
 End FreshNoise.
+
+(* Copies of noisy totals and of trees: each number costs its own loss, in whichever copy it is shown. *)
+Theorem copies_of_numbers : forall (cell : Type) (width : Z) (mine : cell -> bool), (0 < width)%Z ->
+  let answered := fun d (_ : list (number cell)) q a => mass (scale q) (a - exact width d q) in
+  forall d e past copies, neighbours width mine d e ->
+  all_copies _ _ _ answered d past copies
+  <= exp (cost_of_copies _ _ (fun _ q => loss width mine q) past copies) * all_copies _ _ _ answered e past copies.
+Proof.
+  intros cell width mine positive answered d e past copies near.
+  apply copies_compose with (neighbours := neighbours width mine); [| |exact near].
+  - intros f asked q a. left. apply mass_positive, scale_pos.
+  - intros f g close asked q a. unfold loss. rewrite INR_IZR_INZ, <- mult_IZR.
+    apply noisy_ratio; [apply scale_pos | apply exact_moves; assumption].
+Qed.
 
 (* ------------------------------------------------------------------ a sparse vector: copies share B *)
 
@@ -376,11 +391,43 @@ Proof. intros m two. unfold shared_shares. rewrite two. simpl. lra. Qed.
 Corollary one_copy_has_it : forall m, one_sided kind = false -> (1 <= m)%nat -> shared_shares 1 (m - 1) = (INR m + 2) / 3.
 Proof. intros m two some. unfold shared_shares. rewrite two, minus_INR by exact some. simpl. lra. Qed.
 
-(* m copies, j of which have it: never more than m epsilon, one-sided or not. *)
-Corollary never_more_than_the_number_of_copies : forall m j, (1 <= j <= m)%nat -> shared_shares j (m - j) <= INR m.
+(* More yeses never cost less. *)
+Lemma more_yeses_cost_more : forall with_it more_with without more_without,
+  (with_it <= more_with)%nat -> (without <= more_without)%nat ->
+  shared_shares with_it without <= shared_shares more_with more_without.
 Proof.
-  intros m j [some most]. unfold shared_shares. rewrite minus_INR by exact most.
-  apply le_INR in some, most. simpl in some. destruct (one_sided kind); [apply Rmax_lub; lra | lra].
+  intros with_it more_with without more_without W N. apply le_INR in W, N. unfold shared_shares.
+  destruct (one_sided kind); [|lra]. apply Rmax_lub.
+  - eapply Rle_trans; [|apply Rmax_l]. lra.
+  - eapply Rle_trans; [|apply Rmax_r]. exact W.
+Qed.
+
+(* m copies, one of which at least has it, so that fewer than m are without: never more than m epsilon, one-sided or
+   not. A copy that is still open has no yes, so it may be that fewer than m have said yes, or none of those with it. *)
+Corollary never_more_than_the_number_of_copies : forall m with_it without, (without < m)%nat -> (with_it + without <= m)%nat ->
+  shared_shares with_it without <= INR m.
+Proof.
+  intros m with_it without fewer all. unfold shared_shares. apply le_INR in fewer, all. rewrite S_INR in fewer. rewrite plus_INR in all.
+  pose proof (pos_INR without). destruct (one_sided kind); [apply Rmax_lub; lra | lra].
+Qed.
+
+(* And if no copy has it, all of them together say nothing about it. *)
+Corollary copies_without_it_say_nothing : forall d e all, near d e -> (forall one, In one all -> entered (fst one) = 0%nat) ->
+  shared_weight d all = shared_weight e all.
+Proof.
+  intros d e all close nobody. pose proof (neighbours_symmetric close) as back. unfold shared_weight. f_equal.
+  - f_equal. apply map_ext_in. intros one inside. unfold margin_of. f_equal. specialize (nobody one inside).
+    pose proof (measured_rises cell arm width floor width_pos kind first others is_reward d e (fst one) close) as rise.
+    pose proof (measured_rises cell arm width floor width_pos kind first others is_reward e d (fst one) back) as fall.
+    rewrite nobody in rise, fall. lia.
+  - assert (once : each_once all) by (intros one inside; rewrite (nobody one inside); lia).
+    assert (none : yeses true all = 0%nat).
+    { unfold yeses. replace (filter _ all) with (@nil (list test * answer)); [reflexivity|]. symmetry.
+      clear - nobody. induction all as [|one rest IH]; [reflexivity|]. cbn [filter]. unfold has at 1.
+      rewrite (nobody one (or_introl eq_refl)), IH by (intros other inside; apply nobody; right; exact inside).
+      rewrite andb_false_r. reflexivity. }
+    pose proof (totals_of_copies d e all close once) as there. pose proof (totals_of_copies e d all back once) as here.
+    rewrite none in there, here. simpl INR in there, here. rewrite Rmult_0_l, exp_0 in there, here. lra.
 Qed.
 
 (* And one copy alone costs epsilon. *)

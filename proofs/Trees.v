@@ -1,4 +1,4 @@
-(* Continual counters (mechanisms/trees.py): binary trees and hybrid counters.
+(* Continual counters (mechanisms/trees.py): binary trees. Hybrid counters are in Hybrid.v.
 
    Item t of a binary tree completes the node that covers the last 2^level items, where level is the number of trailing
    zero bits of t. An item lies in at most one node of each level, and there are floor(log2 horizon) + 1 levels. *)

@@ -99,7 +99,7 @@ MUTATIONS = (
                 "  left. apply mass_positive, scale_pos.",
             ),
         ),
-        "NoisyTotals.next_answer_summable",
+        "NoisyTotals.noisy_totals_bounded",
         "StaleCopies.stored_noise_is_not_private",
     ),
     Mutation(
@@ -160,8 +160,8 @@ MUTATIONS = (
         "Promises",
         (
             (
-                "0 < epsilon -> 0 <= share -> NoDup arms_of_run ->\n  INR (length arms_of_run) * share <= epsilon ->",
-                "0 < epsilon -> 0 <= share -> NoDup arms_of_run ->\n  share <= epsilon ->",
+                "0 < epsilon -> 0 <= share ->\n  INR (length arms_of_row) * share <= epsilon ->",
+                "0 < epsilon -> 0 <= share ->\n  share <= epsilon ->",
             ),
         ),
         "Promises.rows_are_private",

@@ -129,12 +129,13 @@ class Server:
         return _measured(given, given["requests"] * BATCH, processor)
 
     def check(self):
-        """What was answered is there, once, and the sum of all rewards is exact."""
+        """What was answered is there, once, and the sum of all rewards is exact; return how many are counted."""
         with self.store.reading() as connection:
             dealt, told, counted, total = connection.execute(text(_CHECK)).one()
         assert dealt == self.asked, f"{self.asked} asked, {dealt} dealt"
         assert told == counted == self.told, f"{self.told} told, {told} marked, {counted} counted"
         assert total == self.ones * self.width, f"{self.ones} rewards of 1, and {total / self.width} of them counted"
+        return counted
 
     def _names(self, count):
         self.units += count

@@ -60,13 +60,6 @@ Proof.
     + intro b. specialize (fits b). unfold taken_after, waiting_after. destruct (released e b); [|destruct (kept e b)]; lia.
 Qed.
 
-Lemma nodup_both : forall l r : list place, NoDup l -> NoDup r -> (forall x, In x l -> ~ In x r) -> NoDup (l ++ r).
-Proof.
-  induction l as [|x l IH]; intros r left right apart; simpl; auto. inversion left; subst. constructor.
-  - intro inside. apply in_app_or in inside. destruct inside as [inside|inside]; auto. apply (apart x); simpl; auto.
-  - apply IH; auto. intros y inside. apply apart. simpl. auto.
-Qed.
-
 Lemma pairs_differ : forall (a : arm) (numbers : list nat), NoDup numbers -> NoDup (map (pair a) numbers).
 Proof.
   intros a numbers differ. induction differ as [|n rest out differ IH]; simpl; constructor; auto.

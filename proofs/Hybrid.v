@@ -97,7 +97,7 @@ Qed.
 Lemma blocks_once : forall n, NoDup (blocks n).
 Proof.
   induction n as [|n IH]; [constructor|]. simpl blocks. destruct (is_power (S n)) eqn:power; [|exact IH].
-  apply nodup_append; [apply seq_NoDup | exact IH|]. intros x now before.
+  apply nodup_both; [apply seq_NoDup | exact IH|]. intros x now before.
   apply blocks_before in before. destruct before as [some most]. apply Nat.eqb_eq in power.
   unfold block in now. apply in_seq in now. pose proof (exponent_bounds some) as earlier.
   assert (half : 2 ^ exponent n <= S n / 2); [|lia].

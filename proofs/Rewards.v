@@ -9,6 +9,15 @@ Import ListNotations.
 Open Scope Z_scope.
 Set Implicit Arguments.
 
+(* Two lists without repetition that share nothing are one list without repetition. *)
+Lemma nodup_both : forall (thing : Type) (l r : list thing),
+  NoDup l -> NoDup r -> (forall x, In x l -> ~ In x r) -> NoDup (l ++ r).
+Proof.
+  intros thing l. induction l as [|x l IH]; intros r left right apart; simpl; auto. inversion left; subst. constructor.
+  - intro inside. apply in_app_or in inside. destruct inside as [inside|inside]; auto. apply (apart x); simpl; auto.
+  - apply IH; auto. intros y inside. apply apart. simpl. auto.
+Qed.
+
 Section Rewards.
 
 Variable cell : Type.

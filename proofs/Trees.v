@@ -147,18 +147,11 @@ Proof.
   assert (S n / 2 ^ i = m) by (rewrite whole; apply Nat.div_mul; exact some). nia.
 Qed.
 
-Lemma nodup_append : forall l r : list nat, NoDup l -> NoDup r -> (forall x, In x l -> ~ In x r) -> NoDup (l ++ r).
-Proof.
-  induction l as [|x l IH]; intros r left right apart; simpl; auto. inversion left; subst. constructor.
-  - intro inside. apply in_app_or in inside. destruct inside as [inside|inside]; auto. apply (apart x); simpl; auto.
-  - apply IH; auto. intros y inside. apply apart. simpl. auto.
-Qed.
-
 Lemma covered_once : forall i n, NoDup (covered_at i n).
 Proof.
   intros i n. induction n as [|n IH]; simpl; [constructor|].
   destruct (Nat.eq_dec (level (S n)) i) as [here|_]; [|exact IH].
-  apply nodup_append; [apply seq_NoDup | exact IH|]. intros x now before. apply covered_before in before.
+  apply nodup_both; [apply seq_NoDup | exact IH|]. intros x now before. apply covered_before in before.
   destruct (size_divides (Nat.lt_0_succ n)) as [m whole].
   pose proof (size_at_most (Nat.lt_0_succ n)) as fits.
   unfold covered in now. apply in_seq in now. unfold size in *. rewrite here in *.

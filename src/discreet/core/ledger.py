@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, overload
 
+from discreet._wording import plural
 from discreet.core.plans import Arm
 from discreet.core.privacy import Privacy, Unit
 from discreet.core.releases import Kind, Release
@@ -142,11 +143,7 @@ class Ledger(Sequence[Release]):
         why: each reward enters one total
         proof: argued by hand
         """
-        counts = [
-            f"{count:,} {word}{'' if count == 1 else 's'}"
-            for count, word in ((len(self), "release"), (self.epochs, "epoch"))
-        ]
-        lines = [" in ".join(counts)]
+        lines = [f"{plural(len(self), 'release')} in {plural(self.epochs, 'epoch')}"]
         if privacy.theorem is None or not privacy.promised:
             return "\n".join([*lines, f"not private: {privacy.reason}"])
         paid = spent_by_person(self) if privacy.unit is Unit.PERSON else spent(self)

@@ -118,7 +118,7 @@ class SQLite(Database):
             rows: Their values.
             given: The parameters that all rows share.
         """
-        if isinstance(rows[0][-1], int):
+        if not any(isinstance(value, bytes) for value in rows[0]):
             return list(transaction.run(_from_json(statement, tuple(names)), {**given, "all_rows": json.dumps(rows)}))
         sql = _with_rows(statement, tuple(names))
         connection = transaction.connection.connection.driver_connection  # SQLAlchemy takes longer than SQLite

@@ -112,7 +112,7 @@ def test_the_papers_twelve_figures_have_its_numbers_panels_and_curves():
             for panel in picture.panels:
                 labels = Counter(line.label.split(",")[0] for line in panel.lines if line.label)
                 assert labels == {"DP-SE": 2, "DP-UCB": 2}
-                assert panel.legend
+                assert panel.own_legend
         assert [panel.title for panel in drawn[0].panels] == [
             "(a) ε = 0.1 and 0.25", "(b) ε = 0.5 and 1",
             "(a) up to the last elimination", "(b) up to the last elimination",

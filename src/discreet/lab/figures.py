@@ -45,6 +45,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PULLS, REGRET = "pulls t", "pseudo-regret"
 PANEL_WIDTH, PANEL_HEIGHT = 3.4, 2.45  # inches: two panels fill the width of a page
 SMALL_WIDTH, SMALL_HEIGHT = 1.3, 1.05
+BELOW = -0.125  # where names of groups stand, in heights of a panel
+SHORT = 20  # characters: a panel has room for two columns of such labels
 DPI = 150
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LOOKS: dict[Any, Any] = {
@@ -136,7 +138,7 @@ class Panel:
         x_to: Upper end of the x-axis, from 0.
         ticks: Places and labels of ticks on the x-axis; by default matplotlib's.
         groups: Groups of ticks, each with its first place, its last place and a name, which stands below them.
-        legend: The place of a legend of its own, such as "lower right"; by default one legend stands below all panels.
+        own_legend: Give it a legend of its own, at the lower right; else its lines are in one below all panels.
     """
 
     title: str
@@ -151,7 +153,7 @@ class Panel:
     x_to: float | None = None
     ticks: Sequence[tuple[float, str]] = ()
     groups: Sequence[tuple[float, float, str]] = ()
-    legend: str = ""
+    own_legend: bool = False
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,7 @@ def paint(picture: Picture) -> Figure:
             _paint_panel(ax, panel)
         for ax in axes[len(picture.panels) :]:
             ax.remove()
-        shared = [ax for ax, panel in zip(axes, picture.panels, strict=False) if not panel.legend]
+        shared = [ax for ax, panel in zip(axes, picture.panels, strict=False) if not panel.own_legend]
         _shared_legend(figure, shared, columns=2 * picture.columns)
     return figure
 
@@ -242,8 +244,16 @@ def _paint_panel(ax: Axes, panel: Panel) -> None:
     for first, last, name in panel.groups:
         _paint_group(ax, first, last, name)
     ax.minorticks_off()
-    if panel.legend:
-        ax.legend(loc=panel.legend, framealpha=0.85, borderpad=0.3, handlelength=2.6)
+    if panel.own_legend:
+        columns = 2 if max(len(line.label) for line in panel.lines) < SHORT else 1
+        looks: dict[str, Any] = {
+            "framealpha": 0.85,
+            "borderpad": 0.3,
+            "borderaxespad": 1.5,
+            "columnspacing": 1.0,
+            "handlelength": 2.6,
+        }
+        ax.legend(loc="lower right", ncols=columns, **looks)
 
 
 def _paint_cloud(ax: Axes, cloud: Cloud) -> None:
@@ -259,10 +269,10 @@ def _paint_cloud(ax: Axes, cloud: Cloud) -> None:
 
 def _paint_group(ax: Axes, first: float, last: float, name: str) -> None:
     """Draw a line below some ticks, with a name under it."""
-    below = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "annotation_clip": False}
-    ends: dict[str, Any] = {"arrowprops": {"arrowstyle": "-", "color": Colour.GREY, "linewidth": 1.0}}
-    ax.annotate("", (first - 0.35, -0.125), (last + 0.35, -0.125), **{**below, "textcoords": below["xycoords"]}, **ends)
-    ax.annotate(name, ((first + last) / 2, -0.125), (0, -3), ha="center", va="top", **below)
+    below: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "annotation_clip": False}
+    ends = {"arrowstyle": "-", "color": Colour.GREY, "linewidth": 1.0}
+    ax.annotate("", (first - 0.35, BELOW), (last + 0.35, BELOW), arrowprops=ends, **below)
+    ax.annotate(name, ((first + last) / 2, BELOW), (0, -3), textcoords="offset points", ha="center", va="top", **below)
 
 
 def _power_of_ten(value: float, _: int) -> str:

@@ -88,7 +88,7 @@ def regret_by_elimination(one: Simulation, times: Any) -> NDArray[np.float64]:
         one: The runs of a policy that drops arms.
         times: The times.
     """
-    gaps, horizon = one.setting.instance.gaps, one.setting.horizon
+    gaps, horizon = one.setting.instance.gaps, one.setting.horizon or 0
     ends = np.where(one.dropped < 0, horizon, one.dropped)
     found = np.zeros((len(ends), len(times)))
     for run, dropped in enumerate(ends):

@@ -92,7 +92,7 @@ def _claim_tables(found: EvaluationFindings) -> list[dict[str, Any]]:
     """For each form of DP-UCB: its ratio to DP-SE in every setting, and how many settings have each verdict."""
     wanted, tables = found.study, []
     for form in wanted.forms():
-        rows = [
+        rows: list[dict[str, Any]] = [
             {"instance": name, "arms": arms, "ratios": [found.ratio(name, arms, e, form) for e in wanted.epsilons]}
             for arms in wanted.arms
             for name in wanted.instances

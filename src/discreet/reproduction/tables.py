@@ -39,7 +39,7 @@ def bandit_tables(results: Sequence[Simulation]) -> dict[str, list[Columns]]:
 
 def claim_table(found: EvaluationFindings) -> list[Columns]:
     """Return the verdict on "at least 5 times" for each form of DP-UCB in each setting."""
-    rows = []
+    rows: list[Columns] = []
     for form in found.study.forms():
         for cell in found.study.cells():
             ratio = found.ratio(*cell, form)

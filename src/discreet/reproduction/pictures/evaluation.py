@@ -144,7 +144,7 @@ def _panel_runs(
 ) -> list[Run]:
     """The curves of a panel. A line style is an epsilon in all figures; wide lines lie under narrow ones."""
     styles = dict(zip(found.study.epsilons, reversed(STYLES), strict=False))
-    runs = []
+    runs: list[Run] = []
     for policy in policies:
         for place, epsilon in enumerate(epsilons):
             one = (
@@ -158,11 +158,11 @@ def _panel_runs(
 def _whole(text: str, runs: Sequence[Run]) -> Panel:
     """A panel of the paper: regret against pulls, up to the horizon."""
     lines = [replace(curve(one, label, colour, style), width=width) for label, colour, style, width, one in runs]
-    return Panel(text, lines, y_from=0.0, legend="center right")
+    return Panel(text, lines, y_from=0.0, own_legend=True)
 
 
 def _beginning(text: str, runs: Sequence[Run]) -> Panel:
-    """The same curves up to the last elimination: straight lines, with a mark where half of the runs have dropped an arm.
+    """The same curves up to the last elimination: straight lines, with a mark where half of the runs dropped an arm.
 
     An elimination's curve is drawn from when its arms were dropped, which is finer than the checkpoints.
     """
@@ -182,7 +182,9 @@ def _beginning(text: str, runs: Sequence[Run]) -> Panel:
         kinks = np.unique([time for time in np.median(gone, axis=0) if np.isfinite(time)])
         lines.append(Line("", kinks, np.interp(kinks, times, regret.mean(axis=0)), colour, "", "o"))
     title = f"{text.split(')', maxsplit=1)[0]}) up to the last elimination"
-    return Panel(title, lines, y_from=0.0, y_to=top, x_to=min(end, one.setting.horizon), legend="lower right")
+    return Panel(
+        title, lines, y_from=0.0, y_to=top, x_to=min(end, float(one.setting.horizon or end)), own_legend=True
+    )
 
 
 # ---------------------------------------------------------------------- all settings on one page

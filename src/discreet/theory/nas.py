@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.theory.domain import vectorised
+from discreet.theory.domain import Floats, vectorised
 from discreet.theory.logarithms import log_bracket, loglog_bracket
 from discreet.theory.stopping import stopping_problem
 
@@ -87,7 +87,7 @@ def stopping_excess(mean: ArrayLike, alpha: ArrayLike, beta: ArrayLike, *, low: 
     return 1 - np.log(log) / np.log(beta)
 
 
-def _slope(mean: Any, alpha: Any, beta: Any, low: float, high: float) -> tuple[Any, Any]:
+def _slope(mean: Any, alpha: Any, beta: Any, low: float, high: float) -> tuple[Floats, Floats]:
     """Return 1/(36 X^2), or the least float above 0 that has all its digits, and beta."""
     mu, alpha, beta, radius = stopping_problem(mean, alpha, beta, low, high)
     return np.maximum(np.minimum(alpha * mu / radius, 1.0) ** 2 / 36, np.finfo(float).tiny), beta

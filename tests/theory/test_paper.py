@@ -39,10 +39,17 @@ def test_the_constants_of_lemma_4_2_follow(ratio, gap):
     assert 32 * math.log(4 * ratio * last**2) <= 96 * math.log(ratio * y)
 
 
-def test_lemma_4_2s_constants_fail_for_a_beta_near_1():
-    beta = 0.98
-    printed = math.log(2 * math.log(2) / beta) * (1024 + 96 / 1e9)
-    assert theory.dp_se_pulls(1.0, 2, 1e9, beta) > printed
+def printed(gap, arms, epsilon, beta):
+    """Lemma 4.2's bound, for every beta."""
+    return np.log(arms * np.log(2 / gap) / beta) * (1024 / gap**2 + 96 / (epsilon * gap))
+
+
+def test_lemma_4_2s_constants_hold_up_to_a_beta_of_097_and_fail_at_098():
+    near = np.concatenate([2.0 ** -np.arange(12), 2.0 ** -np.arange(12) * (1 - 1e-9), np.geomspace(0.001, 1, 300)])
+    gap, epsilon = near[:, None, None], np.geomspace(1e-6, 1e6, 25)[:, None]
+    arms = np.array([2, 3, 5, 100])
+    assert (theory.dp_se_pulls(gap, arms, epsilon, 0.97) <= printed(gap, arms, epsilon, 0.97)).all()
+    assert theory.dp_se_pulls(1.0, 2, 1e6, 0.98) > printed(1.0, 2, 1e6, 0.98)
 
 
 @pytest.mark.parametrize("gap", [0.999999, 0.9999])

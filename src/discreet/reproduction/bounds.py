@@ -68,7 +68,7 @@ def _shares(found: Reproduced) -> Iterator[Share]:
 
 def _regret_bounds(one: Simulation) -> Iterator[tuple[Callable[..., Any], str, float]]:
     """Yield the upper bounds on a policy's expected regret, with their values."""
-    setting = one.setting
+    setting: Any = one.setting  # of a policy: it has an instance and a horizon
     means, horizon, epsilon = setting.instance.means, setting.horizon, setting.epsilon
     if setting.algorithm == "dp-se":
         for function, source in (

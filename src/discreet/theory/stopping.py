@@ -42,7 +42,8 @@ def stopping_upper_bound_parts(
     t0 = R^2 log(L/beta)/(alpha mu)^2, t1 = R log(L/beta)/(epsilon |mu|) and t2 = R log(1/beta)/(epsilon alpha |mu|),
     with L = log(R/(alpha |mu|)). As printed the terms shrink to nothing, and beyond, where R/(alpha |mu|) comes near
     1, and there the theorem fails: with mu = R, alpha = 0.95, beta = 0.05 and a large epsilon it allows 56 samples,
-    and no test before the 128th can succeed. Here L is at least 1, and the bound holds.
+    and no test before the 128th can succeed. Here L is at least 1, and the bound holds for R/(epsilon |mu|) up to
+    e^500000 (docs/proofs/paper.md).
 
     Args:
         mean: The samples' mean mu, not 0.

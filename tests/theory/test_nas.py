@@ -29,6 +29,11 @@ def test_nas_on_doubling_times_is_sure_to_halt_by_its_bound(mean, alpha, beta):
     assert 2.0 ** k[mean >= radii * (2 + 1 / alpha)][0] <= bound
 
 
+def test_the_radii_of_doubling_times_are_those_of_the_rule():
+    rule, k = discreet.ExponentialNAS(alpha=0.5, beta=0.1, radius=3.0), np.arange(1.0, 30.0)
+    assert rule.hoeffding_radius(2**k) == pytest.approx(3 * np.sqrt(2 / 2**k * np.log(4 * k**2 / 0.1)), rel=1e-6)
+
+
 def test_the_bounds_are_not_far_from_what_is_sure():
     """A bound that is twenty times too large would be a bound too: they are within a factor of 2 to 14 here."""
     for mean in (0.5, 0.05, 0.005):

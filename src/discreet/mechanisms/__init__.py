@@ -3,7 +3,8 @@
 from discreet.mechanisms.curator import Curator
 from discreet.mechanisms.noisy_totals import NoisyTotals
 from discreet.mechanisms.samples import Samples
+from discreet.mechanisms.shared_vectors import SharedVectors
 from discreet.mechanisms.sparse_vector import SparseVector
 from discreet.mechanisms.trees import BinaryTree, HybridCounter, Trees
 
-__all__ = ["BinaryTree", "Curator", "HybridCounter", "NoisyTotals", "Samples", "SparseVector", "Trees"]
+__all__ = ["BinaryTree", "Curator", "HybridCounter", "NoisyTotals", "Samples", "SharedVectors", "SparseVector", "Trees"]

@@ -15,6 +15,7 @@ from discreet.core.registry import POLICIES
 from discreet.lab.figures import Picture
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
+from discreet.reproduction.bounds import bound_rows
 from discreet.reproduction.evaluation import CLAIM, Evaluation, EvaluationFindings
 from discreet.reproduction.headlines import ENOUGH, Reproduced, headlines, sweep_cells
 from discreet.reproduction.league import LeagueFindings, standings
@@ -79,6 +80,7 @@ def _figures(found: Reproduced) -> dict[str, Any]:
         "threshold": CLAIM,
         "default_arms": ARMS,
         "claim": _claim_tables(found.paper),
+        "bounds": bound_rows(found),
         "constants": sweep_cells(found.paper) if wanted.extended else None,
         "league": _league(found.league) if found.league else None,
         "stopping": _stopping(found.stopping) if found.stopping else None,

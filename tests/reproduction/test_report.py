@@ -14,8 +14,8 @@ from discreet.reproduction.tables import bandit_tables, stopping_tables, write_t
 
 
 @pytest.fixture(scope="module")
-def everything(extended, stopping, league):
-    return Reproduced(extended, stopping, league)
+def everything(extended, stopping, league, roads):
+    return Reproduced(extended, stopping, league, roads)
 
 
 def links(html):
@@ -90,7 +90,7 @@ def test_a_reproduction_simulates_what_is_missing_and_writes_the_report(tmp_path
         assert ("simulating DP-SE and DP-UCB", 32, 32) in told
         assert len(list((tmp_path / "settings").iterdir())) == len(wanted.settings()) == 32
     assert set(wanted.studies()) == {"paper"}
-    assert set(Reproduction.of(everything=True, quick=True).studies()) == {"paper", "stopping", "league"}
+    assert set(Reproduction.of(everything=True, quick=True).studies()) == {"paper", "stopping", "league", "roads"}
 
 
 def test_headlines_count_what_is_there(paper):

@@ -10,6 +10,7 @@ from discreet.reproduction.evaluation import CLAIM, Cell, EvaluationFindings, sm
 from discreet.reproduction.league import RECOMMENDED, LeagueFindings, standings
 from discreet.reproduction.pictures.league import TITLES
 from discreet.reproduction.pictures.stopping import KINDS, NAMES
+from discreet.reproduction.roads import RoadsFindings, roads_headlines
 from discreet.reproduction.stopping import PLAIN, PRIVATE, RULES, StoppingFindings, slope
 
 ENOUGH = 10
@@ -25,11 +26,13 @@ class Reproduced(NamedTuple):
         paper: The paper's evaluation.
         stopping: The stopping study; None if it was left out.
         league: The league; None if it was left out.
+        roads: Regret against the number of arms; None if it was left out.
     """
 
     paper: EvaluationFindings
     stopping: StoppingFindings | None = None
     league: LeagueFindings | None = None
+    roads: RoadsFindings | None = None
 
 
 def headlines(found: Reproduced) -> dict[str, list[str]]:
@@ -37,6 +40,8 @@ def headlines(found: Reproduced) -> dict[str, list[str]]:
     topics = {"The paper's bandits": bandit_headlines(found.paper)}
     if found.league:
         topics["Beyond them"] = league_headlines(found.league)
+    if found.roads:
+        topics["The roads not taken"] = roads_headlines(found.roads)
     if found.stopping:
         topics["Stopping rules"] = stopping_headlines(found.stopping)
     return topics

@@ -21,6 +21,7 @@ from discreet.reproduction.pictures.evaluation import evaluation_pictures
 from discreet.reproduction.pictures.league import league_picture
 from discreet.reproduction.pictures.stopping import stopping_pictures
 from discreet.reproduction.report import render_page, render_results
+from discreet.reproduction.roads import RoadsStudy, roads_picture
 from discreet.reproduction.stopping import StoppingStudy
 from discreet.reproduction.tables import bandit_tables, stopping_tables, write_table
 
@@ -28,6 +29,7 @@ DOING = {
     "paper": "simulating DP-SE and DP-UCB",
     "stopping": "simulating stopping rules",
     "league": "simulating the league",
+    "roads": "simulating the roads not taken",
 }
 OnProgress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -53,11 +55,13 @@ class Reproduction:
         paper: The paper's evaluation.
         stopping: The stopping study; None leaves it out.
         league: The league; None leaves it out.
+        roads: Regret against the number of arms; None leaves it out.
     """
 
     paper: Evaluation
     stopping: StoppingStudy | None = None
     league: LeagueStudy | None = None
+    roads: RoadsStudy | None = None
 
     @classmethod
     def of(
@@ -83,7 +87,8 @@ class Reproduction:
         if not everything:
             return cls(evaluation(**changes))
         stopping, league = (StoppingStudy.quick, LeagueStudy.quick) if quick else (StoppingStudy, LeagueStudy)
-        return cls(evaluation(extended=True, **changes), stopping(seed=seed), league(**changes))
+        roads = RoadsStudy.quick if quick else RoadsStudy
+        return cls(evaluation(extended=True, **changes), stopping(seed=seed), league(**changes), roads(seed=seed))
 
     def studies(self) -> dict[str, Any]:
         """Return the studies that were not left out, by their field of `Reproduced`."""
@@ -170,6 +175,8 @@ def write_report(found: Reproduced, folder: Path, seconds: float, engine: Engine
         tables |= stopping_tables(found.stopping.results)
     if found.league:
         tables["league"] = found.league.rows
+    if found.roads:
+        tables["roads"] = found.roads.rows
     figures = folder / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     # The longest first, so that no worker waits for another at the end.
@@ -200,4 +207,6 @@ def every_picture(found: Reproduced) -> list[Picture]:
         pictures.append(league_picture(found.league))
     if found.stopping:
         pictures += stopping_pictures(found.stopping)
+    if found.roads:
+        pictures.append(roads_picture(found.roads))
     return pictures

@@ -20,6 +20,7 @@ TABLES = {
     "curves": "a row for each setting and checkpoint: mean and quantiles of the regret, mean pulls of the best arm",
     "stopping": "a row for each setting of a stopping rule: mean samples, 95 % interval, quantiles, worst, failures",
     "stopping_runs": "a row for each run of a stopping rule: samples, estimate, whether it halted, whether it failed",
+    "roads": "a row for each road: the power of K that fits its regret, 95 % interval, the law's power, mean regrets",
     "league": "a row for each policy of the league and place: mean, 95 % and 99.9 % quantiles, stuck runs, ratios",
 }
 """The content of each table; all begin with the setting, such as policy or rule, epsilon, other options, seed."""

@@ -131,7 +131,7 @@ class RoadsStudy:
 
     def gap(self, number: int) -> float:
         """Return gap number 0, 1, ..., from the largest on."""
-        return WIDEST * 2.0 ** (-number / self.gaps)
+        return float(WIDEST * 2.0 ** (-number / self.gaps))
 
     def setting(self, road: Road, arms: int, number: int) -> Setting:
         """Return the setting of a road.
@@ -265,8 +265,7 @@ def roads_picture(found: RoadsFindings) -> Picture:
     several = np.array(study.arms, dtype=float)
     for road in ROADS:
         label = f"{road.name}: K^{found.exponent(road).value:.2f}"
-        marks = {"colour": road.colour, "style": road.style, "marker": road.marker}
-        lines.append(Line(label, study.arms, found.regret(road), **marks))
+        lines.append(Line(label, study.arms, found.regret(road), road.colour, road.style, road.marker))
     start = found.regret(START)
     lines.append(Line(START.name, [2], start, START.colour, START.style, START.marker))
     lowest = float(found.regret(ROADS[-1])[0])

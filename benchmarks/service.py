@@ -29,7 +29,7 @@ from discreet.service.experiments.control import Control
 from discreet.service.messages import NewExperiment
 from discreet.service.storage import open_database
 
-CLIENTS, SECONDS, ROUNDS = 64, 1.5, 5
+CLIENTS, SECONDS, ROUNDS = 64, 1.5, 7
 BATCH, AT_ONCE = 100, 1000
 GOALS = {  # as multiples of the rate of bare requests
     "SQLite": {"asks": 0.55, "tells": 0.55, "batched tells": 5.5},

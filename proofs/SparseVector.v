@@ -10,7 +10,7 @@ Import ListNotations.
 Open Scope R_scope.
 
 (* core/plans.py, Measure *)
-Inductive measure := Distance | Spread | OneSided.
+Inductive measure := Distance | Spread | OneSided | Lag.
 
 Definition one_sided (m : measure) : bool := match m with OneSided => true | _ => false end.
 
@@ -62,6 +62,15 @@ Proof.
   - destruct both as [up [down H]]. lia.
 Qed.
 
+(* The largest, and the number that lies behind it. *)
+Lemma lag_moves : forall x y xs ys, length xs = length ys ->
+  (largest x xs - x <= largest y ys - y + (Z.abs (x - y) + apart xs ys))%Z.
+Proof.
+  intros x y xs ys same. revert ys same. induction xs as [|a xs IH]; intros [|b ys] same; simpl in *; try discriminate.
+  - lia.
+  - specialize (IH ys (eq_add_S _ _ same)). pose proof (apart_nonneg xs ys). lia.
+Qed.
+
 (* ------------------------------------------------------------------ the mechanism *)
 
 Section SparseVector.
@@ -71,7 +80,7 @@ Variable width floor : Z.                     (* of the grid *)
 Hypothesis width_pos : (0 < width)%Z.
 
 Variable kind : measure.
-Variable first : arm.                         (* the arms of the series: one, but for the spread *)
+Variable first : arm.                         (* the arms of the series: one, but for the spread and the lag *)
 Variable others : list arm.
 Definition arms := first :: others.
 
@@ -102,6 +111,7 @@ Definition measured (d : data cell) (asked : list test) : Z :=
   | Spread =>
       (largest (running d asked first) (map (running d asked) others)
        - smallest (running d asked first) (map (running d asked) others))%Z
+  | Lag => (largest (running d asked first) (map (running d asked) others) - running d asked first)%Z
   end.
 
 (* Every test with its margin and its answer. *)
@@ -192,11 +202,13 @@ Proof.
   pose proof (running_moves e d asked first back) as one.
   assert (more : (Z.of_nat (count_mine mine (rewards_of asked first)) * width <= Z.of_nat (entered asked) * width)%Z).
   { unfold entered. simpl. apply Z.mul_le_mono_nonneg_r; lia. }
-  unfold measured. destruct kind; try lia.
   pose proof (arms_move e d asked arms back) as all. simpl in all.
   pose proof (spread_moves (running e asked first) (running d asked first)
-    (map (running e asked) others) (map (running d asked) others)) as moves.
-  rewrite !map_length in moves. specialize (moves eq_refl). unfold entered. simpl. lia.
+    (map (running e asked) others) (map (running d asked) others)) as spreads.
+  pose proof (lag_moves (running e asked first) (running d asked first)
+    (map (running e asked) others) (map (running d asked) others)) as lags.
+  rewrite !map_length in spreads, lags. specialize (spreads eq_refl). specialize (lags eq_refl).
+  unfold measured. destruct kind; try lia; unfold entered; simpl; lia.
 Qed.
 
 Lemma rewards_of_app : forall before asked a, rewards_of (before ++ asked) a = rewards_of before a ++ rewards_of asked a.

@@ -28,15 +28,16 @@ class Counted(SimulatedNoise):
 
 
 class OnlyTests:
-    """The noise of tests; zeros for released totals, whose scale is small and would make an enumeration long."""
+    """The noise of tests; zeros for released totals, whose scale is small (or large): an enumeration would be long."""
 
     simulated = True
 
-    def __init__(self, noise, small):
-        self.noise, self.small = noise, small
+    def __init__(self, noise, small, large=np.inf):
+        self.noise, self.small, self.large = noise, small, large
 
     def draws(self, scale, count):
-        return np.zeros(count, np.int64) if scale < self.small else self.noise.draws(scale, count)
+        tested = self.small <= scale <= self.large
+        return self.noise.draws(scale, count) if tested else np.zeros(count, np.int64)
 
 
 def make(epsilon=1.0, noise=None, unit=Unit.REWARD, arms=("A", "B"), grid=COINS, **given):

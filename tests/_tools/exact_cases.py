@@ -177,13 +177,31 @@ def lazy(name, changed=None, closes=2, later=False, **options):
     return run
 
 
-def near_elimination(name, total):
-    """Run an elimination by a sparse vector, whose first test is at its limit, when A is paid this and B nothing."""
+def near_elimination(name, *totals, rounding=0, epsilon=LARGE):
+    """Run an elimination by a sparse vector, whose tests are near their limits, when A is paid this and B nothing."""
     kind = find(name)
-    near = type(kind.__name__, (kind,), {"halting_threshold": lambda self, rounds, viable, test: 0.5})
+    near = type(kind.__name__, (kind,), {"halting_threshold": lambda self, *rounds_and_test: 0.5 - rounding})
     with coarse_grid():
-        made = near(["A", "B"], epsilon=LARGE, beta=0.9)
-    return epochs(made, (total, 0))
+        made = near(["A", "B"], epsilon=epsilon, beta=0.9)
+    return epochs(made, *((total, 0) for total in totals))
+
+
+def near_lags(total):
+    """Test once whether either of two arms lies one behind when A is paid this and B nothing, and show who is left.
+
+    The totals at a yes, which decide nothing, have larger noises and are not looked at.
+    """
+    kind = find("dp-se-arms")
+    near = type(kind.__name__, (kind,), {"halting_threshold": lambda self, *rounds_and_test: -5.0})
+    with coarse_grid():
+        made = near(["A", "B"], epsilon=4 * LARGE, beta=0.9)
+
+    def run(noise):
+        driver = Session(made, OnlyTests(noise, 0.0, 0.5))
+        driver.close({"A": total, "B": 0})
+        return driver.algorithm.viable
+
+    return run
 
 
 def tickets(*answers):
@@ -333,6 +351,11 @@ ELIMINATION_CASES = {
     },
     "dp-se-modified": loose(near_elimination("dp-se-modified", 1), near_elimination("dp-se-modified", 2), 1, 2, LARGE),
     "dp-se-svt": loose(near_elimination("dp-se-svt", 1), near_elimination("dp-se-svt", 2), 1, 2, LARGE),
+    **{
+        name: loose(near_elimination(name, 1, rounding=more), near_elimination(name, 2, rounding=more), 1, 2, LARGE)
+        for name, more in {"dp-se-difference": 12, "dp-se-pairs": 6, "dp-se-one-vector": 6}.items()
+    },
+    "dp-se-arms": loose(near_lags(0), near_lags(1), 1, 1, 4 * LARGE),
 }  # fmt: skip
 
 BATCHED = {

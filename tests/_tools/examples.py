@@ -9,6 +9,8 @@ OPTIONS = {"epsilon": 1.0, "horizon": 200_000, "beta": 0.1, "max_pulls": 200_000
 # A decision a pull: short horizons keep their tests quick.
 STEPWISE = ("ucb", "kl-ucb", "imed", "ts", "dp-ucb", "dp-ucb-hybrid")
 EASY = (0.95, 0.05)
+# Policies of exactly two arms.
+TWO_ARMS = ("dp-se-difference",)
 # Rules that refuse samples below 0, and with them a radius.
 ONE_SIDED = ("dp-nas-one-sided",)
 

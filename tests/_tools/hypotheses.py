@@ -45,6 +45,7 @@ REMOVED = {
     "one-sided noise is folded": ("return -np.abs(drawn) if self._one_sided else drawn", "return drawn"),
     "tests are of running totals": ("if counts != {query.counts[-1] - self._count} or", "if"),
     "nothing after a yes": ("if self._halted:", NO),
+    "a reward is in no more vectors than it pays for": ("if max(entered.values(), default=0) > query.most:", NO),
     "margins are exact": ("return limits.dtype == np.int64 and", "return True or"),
     "B is erased at the end": ("self._sums, self._threshold_noise = {}, None", "pass"),
     "a counter takes a reward at a time": ("if set(plan.pulls.values()) != {1}:", NO),

@@ -26,12 +26,14 @@ import pytest
 import discreet
 from discreet.bandits._batched import BatchedPolicy
 from discreet.bandits._elimination import Elimination
+from discreet.bandits._vectors import VectorElimination
 from discreet.core.noise import PrivateNoise, scale_for
 from discreet.core.plans import TotalsQuery
+from discreet.core.privacy import split
 from discreet.core.statistics import PairsAccumulator
 from discreet.drivers._base import Driver
 from discreet.drivers.ask_tell import _OPEN, _TOLD
-from discreet.mechanisms import Curator, HybridCounter, NoisyTotals, SparseVector, Trees
+from discreet.mechanisms import Curator, HybridCounter, NoisyTotals, SharedVectors, SparseVector, Trees
 from discreet.mechanisms._mechanism import Mechanism
 
 BATCHED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed")
@@ -325,7 +327,7 @@ def tells_the_noisy_query(patch):
         "laplace", "laplace, pairs", "laplace, held", "above-threshold", "binary-tree", "dp-se", "dp-bai", "dp-ucb",
         "dp-se-modified", "dp-se-svt", "dp-exp-nas", "dp-nas", "dp-nas-released, second block", "dp-bernstein, halting",
         "dp-se-sharp", "dp-bai-sharp", "prefix-above-threshold, no yes", "prefix-above-threshold, first test",
-        "dp-nas-one-sided",
+        "dp-nas-one-sided", "dp-se-difference", "dp-se-pairs", "dp-se-one-vector",
     ],
     audit=["laplace", "binary-tree", "hybrid-counter", "dp-imed", "dp-nas-released"],
     scales=["dp-nas", "dp-exp-nas", "dp-se", "dp-se-svt", "dp-ucb", "dp-ucb-hybrid", "lazy-ucb", "guess-and-double"],
@@ -610,6 +612,22 @@ def scale_of_the_first_epoch(patch):
     """The price of the first epoch serves for all: two halves are still epsilon, and three are not."""
     for kind in PERSON_KINDS:
         patch.setattr(kind, "_query", lambda self: TotalsQuery((self.epoch_epsilon(1),)))
+
+
+# ---------------------------------------------------------------------- sparse vectors that share rewards
+
+
+@mutant(exact=["dp-se-arms"])
+def first_test_of_all_vectors_bare(patch):
+    """Sparse vectors that share rewards draw their noises after the first test."""
+    bare_answers(patch, SharedVectors, lambda self, plan: not self._counts)
+
+
+@mutant(scales=["dp-se-arms"], asks=True)
+def each_vector_at_the_price_of_all(patch):
+    """The trap: every sparse vector is private at epsilon, and a reward is in many of them."""
+    prices = property(lambda self: split(self.epsilon, self.test_share))
+    patch.setattr(VectorElimination, "prices", prices)
 
 
 # ---------------------------------------------------------------------- sums of one stream, tested from one side

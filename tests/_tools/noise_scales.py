@@ -60,6 +60,10 @@ SCALES = {
     "dp-nas-one-sided": one_sided_scales(alpha=0.5, beta=0.1),
     "dp-se-svt": {6, 2},
     "dp-se-modified": {6, 2},
+    "dp-se-difference": {6, 2},
+    "dp-se-pairs": {6, 2},  # two arms are one pair
+    "dp-se-one-vector": {6, 2},  # which halts once
+    "dp-se-arms": {round(6 / 0.9, 5), 20},  # two vectors: 3 d/(0.9 epsilon/2), d/(0.1 epsilon/2)
     "dp-se": {1},
     "dp-bai": {1},
     "dp-se-sharp": {1},

@@ -113,6 +113,56 @@ def withdrawn(rewards, arms, horizon, epsilon, beta, noises, modified):
     return pulls
 
 
+def vectors_of(kind, s, arms, phase):
+    """The sparse vectors of a road, by name: the arms that each measures, and releases at its halt."""
+    if kind == "pairs":
+        return {(i, j): [i, j] for i in s for j in s if i < j}
+    if kind == "arms":
+        return {i: [i, *(j for j in range(arms) if j != i)] for i in s}
+    return {phase: list(s)}
+
+
+def road(kind, rewards, arms, horizon, epsilon, beta, noises):
+    """Eliminations by sparse vectors that share rewards: of "pairs", of "arms", or "one" that goes on. Returns pulls.
+
+    Written by their docstrings, one reward at a time. `noises(scale)` draws a Laplace variable.
+    """
+    s, pulls, totals = list(range(arms)), [0] * arms, [0.0] * arms
+    most, share, n = (arms, 0.9, 1) if kind == "arms" else (arms - 1, 0.5, arms)
+    scale, z = 3 * most / (share * epsilon), most / ((1 - share) * epsilon)
+    y = z * log(8 * n / beta)
+    thresholds, t, k, r, until, phase = {}, 0, 0, 0, 2, 0
+    while len(s) > 1 and t + (until - r) * len(s) <= horizon:
+        while r < until:
+            r += 1
+            for i in s:
+                t += 1
+                pulls[i] += 1
+                totals[i] += rewards(i)
+        k += 1
+        x = sqrt(r * log(4 * arms * k**2 / beta))
+        lead = {"pairs": max(x, 2 * y), "arms": x, "one": x + 2 * y}[kind]
+        limit = lead + scale * (log(4 * n / beta) + log(8 * n * k**2 / beta))
+        vectors = vectors_of(kind, s, arms, phase)
+        thresholds |= {name: noises(scale) for name in vectors if name not in thresholds}
+        halted = {}
+        for name, members in vectors.items():
+            own = [totals[i] for i in members]
+            measure = max(own) - (own[0] if kind == "arms" else min(own))
+            if measure >= limit + thresholds[name] + noises(scale):
+                halted[name] = members
+        for name, members in halted.items():
+            noisy = {i: totals[i] + noises(z) for i in members}
+            behind = name if kind == "arms" else min(noisy, key=noisy.get)
+            if behind in s and len(s) > 1:
+                s.remove(behind)
+        phase += bool(halted)
+        until = r + 1 if kind == "one" and halted else 2 * r
+    for turn in range(horizon - t):  # an epoch that is cut short, or the last arm
+        pulls[s[turn % len(s)]] += 1
+    return pulls
+
+
 def successive_elimination(rewards, arms, horizon, beta):
     """Successive Elimination, a round at a time, on rewards in [0, 1]: pulls, and by arm the round that dropped it."""
     s = list(range(arms))

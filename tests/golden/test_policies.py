@@ -131,7 +131,7 @@ class Shifted(NoiseByScale):
         return super().draws(scale, count) + 1
 
 
-@pytest.mark.parametrize("key", ["dp-se", "dp-se-svt", "dp-chernoff-imed", "lazy-ucb", "dp-ucb"])
+@pytest.mark.parametrize("key", ["dp-se", "dp-se-svt", "dp-se-pairs", "dp-chernoff-imed", "lazy-ucb", "dp-ucb"])
 def test_one_grid_step_more_of_noise_is_noticed(key):
     (instance, *_), runs = golden(key)["instances"], golden(key)["runs"]
     run = next(run for run in runs if run["instance"] == instance["name"] and run["script"][0] == "varied")

@@ -11,7 +11,17 @@ from discreet import RULES, Stream, Totals, make_rule
 from tests._tools.scripted import NoiseByScale, stream
 
 HERE = Path(__file__).parent
-KEYS = ("dp-bernstein", "dp-exp-nas", "dp-nas", "dp-nas-one-sided", "dp-nas-released", "ebgstop", "ebstop", "nas")
+KEYS = (
+    "dp-bernstein",
+    "dp-exp-nas",
+    "dp-nas",
+    "dp-nas-one-sided",
+    "dp-nas-released",
+    "ebgstop",
+    "ebstop",
+    "exp-nas",
+    "nas",
+)
 
 
 @cache

@@ -24,7 +24,8 @@ HORIZON, SAMPLES = 1_000_000, 200_000
 MANY = 2000  # releases: a replay takes a second
 # What one reward of 0 instead of 1 costs at least, of epsilon, at the places that are tried: trees and tests share it.
 COSTS = {
-    "dp-ucb": 0.9, "dp-ucb-hybrid": 0.5, "dp-se-svt": 0.5, "dp-se-modified": 0.5, "dp-nas": 0.5, "dp-exp-nas": 0.5,
+    "dp-ucb": 0.9, "dp-ucb-hybrid": 0.5, "dp-se-svt": 0.5, "dp-se-modified": 0.5, "dp-se-pairs": 0.5,
+    "dp-se-one-vector": 0.5, "dp-se-difference": 0.5, "dp-se-arms": 1 / 3, "dp-nas": 0.5, "dp-exp-nas": 0.5,
     "dp-nas-one-sided": 0.9, "dp-bernstein": 0.9, "dp-se-person": 0.5, "dp-se-sharp-person": 1 / 3,
 }  # fmt: skip
 

@@ -5,6 +5,7 @@ import pytest
 from discreet.reproduction.distributions import DistributionGrid
 from discreet.reproduction.evaluation import Evaluation
 from discreet.reproduction.league import LeagueStudy
+from discreet.reproduction.roads import RoadsStudy
 from discreet.reproduction.stopping import StoppingStudy
 
 
@@ -30,6 +31,12 @@ def league():
     policies = ("dp-chernoff-imed", "dp-imed", "dp-se")
     small = {"horizon": 20_000, "runs": 3, "many_runs": 20, "arms": (3, 5), "epsilons": (1.0,)}
     return LeagueStudy(**small, policies=policies).run()
+
+
+@pytest.fixture(scope="session")
+def roads():
+    """All roads with few arms."""
+    return RoadsStudy(arms=(2, 4, 6), gaps=2, runs=2, ucb_runs=1, horizon=10**6, epsilon=10.0).run()
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ def test_the_model_finds_a_reward_that_is_counted_twice(file, monkeypatch):
 
 
 def test_the_model_finds_rewards_that_are_too_late(file, monkeypatch):
-    monkeypatch.setattr(assignments, "_REPORT", assignments._REPORT.replace("assignment.deadline >= %s", "%s > 0"))
+    monkeypatch.setattr(assignments, "_REPORT", assignments._REPORT.replace("deadline >= %s", "%s > 0"))
     assert stumble(file, 400, 30)
 
 

@@ -25,6 +25,7 @@ from discreet.core.privacy import Privacy, Unit, share
 from discreet.core.releases import Kind
 from discreet.core.statistics import Statistic
 from discreet.mechanisms import BinaryTree, Curator, HybridCounter, SparseVector
+from discreet.mechanisms.sparse_vector import OF_ARMS
 from discreet.testing.exact import probability
 from discreet.theory.person_level import HALF, THIRD, epoch_epsilon
 
@@ -286,10 +287,10 @@ def _sparse_vectors(rng: random.Random) -> Iterator[Comparison]:
         *_, total = _curator(bits).release(plan, {1: 0})
         wanted = f"{_q(2**bits)} {_q(share_of_totals)}"
         yield Comparison("scales at the halt", _is_least(total.scale, wanted), [1, 0])
-    names = {Measure.DISTANCE: "Distance", Measure.SPREAD: "Spread", Measure.ONE_SIDED: "OneSided"}
+    names = {Measure.DISTANCE: "Distance", Measure.SPREAD: "Spread", Measure.ONE_SIDED: "OneSided", Measure.LAG: "Lag"}
     for measure, name in names.items():
         for grid in (Grid(0.0, 1.0, 3), Grid(-1.0, 1.0, 3)):
-            arms = (1, 2, 3) if measure is Measure.SPREAD else (1,)
+            arms = (1, 2, 3) if measure in OF_ARMS else (1,)
             vector = SparseVector(ThresholdQuery((1,), (0,), 0.7, 0.3, measure), arms, grid, SimulatedNoise(1))
             wanted = f"{_q(grid.width)} {_q(0.7)}"
             factor = f"is_enough ({_q(vector.scale)} / inject_Z (factor {name})) {wanted}"

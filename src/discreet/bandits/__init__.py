@@ -3,13 +3,17 @@
 from discreet.bandits._policy import Policy
 from discreet.bandits.adap_klucb import AdaPKLUCB
 from discreet.bandits.adap_ucb import AdaPUCB
+from discreet.bandits.dp_arms_elimination import DPArmsElimination
 from discreet.bandits.dp_best_arm import DPBestArm
 from discreet.bandits.dp_chernoff_imed import DPChernoffIMED
+from discreet.bandits.dp_difference_elimination import DPDifferenceElimination
 from discreet.bandits.dp_hybrid_ucb import DPHybridUCB
 from discreet.bandits.dp_imed import DPIMED
 from discreet.bandits.dp_klucb import DPKLUCB
 from discreet.bandits.dp_modified_elimination import ModifiedDPSuccessiveElimination
+from discreet.bandits.dp_one_vector_elimination import DPOneVectorElimination
 from discreet.bandits.dp_paired_imed import DPPairedIMED
+from discreet.bandits.dp_pairs_elimination import DPPairsElimination
 from discreet.bandits.dp_person_elimination import DPPersonElimination
 from discreet.bandits.dp_sharp_best_arm import DPSharpBestArm
 from discreet.bandits.dp_sharp_elimination import DPSharpElimination
@@ -36,10 +40,14 @@ __all__ = [
     "AdaPKLUCB",
     "AdaPUCB",
     "AnytimeLazyUCB",
+    "DPArmsElimination",
     "DPBestArm",
     "DPChernoffIMED",
+    "DPDifferenceElimination",
     "DPHybridUCB",
+    "DPOneVectorElimination",
     "DPPairedIMED",
+    "DPPairsElimination",
     "DPPersonElimination",
     "DPSharpBestArm",
     "DPSharpElimination",

@@ -10,7 +10,7 @@ from discreet.core.errors import ArgumentError, FinishedError, StateError
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
 from discreet.core.options import checked_options, field_names, learned_fields, required_options
-from discreet.core.plans import Arm, Plan, StepsQuery, ThresholdQuery, TotalsQuery
+from discreet.core.plans import Arm, Plan, StepsQuery, ThresholdQuery, TotalsQuery, Vector, VectorsQuery
 from discreet.core.privacy import NOT_PRIVATE, Privacy, Theorem, Unit
 from discreet.core.releases import Kind, Release
 from discreet.core.statistics import Statistic
@@ -204,10 +204,13 @@ class Algorithm(ABC):
             return not plan.releases
         first = releases[0]
         tests = first.kind == _TESTS
-        if first.epoch != plan.epoch or tests is not isinstance(query, ThresholdQuery):
+        if first.epoch != plan.epoch or tests is not isinstance(query, ThresholdQuery | VectorsQuery):
             return False
         if isinstance(query, TotalsQuery):
             return len(releases) == (arms - len(query.held)) * len(query.epsilons)
+        if isinstance(query, VectorsQuery):
+            halted = Vector.halted(query.vectors, releases[1:])
+            return first.above is bool(halted) and len(releases) == 1 + sum(map(len, halted.values()))
         if isinstance(query, StepsQuery):
             return [one.arm for one in releases] == list(self.taken)
         return query is not None and len(releases) == (1 + first.above * arms if tests else arms)

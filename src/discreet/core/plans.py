@@ -7,9 +7,9 @@ type that it does not know refuses it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,8 @@ class Measure(StrEnum):
     """The largest total of an arm minus the smallest."""
     ONE_SIDED = "one-sided"
     """One arm's total, of rewards that are never negative."""
+    LAG = "lag"
+    """The largest total of an arm minus that of the first one."""
 
 
 class ThresholdQuery(NamedTuple):
@@ -98,6 +100,71 @@ class ThresholdQuery(NamedTuple):
 
     def __hash__(self) -> int:
         return hash((self.terms, self.series))
+
+
+class Vector(NamedTuple):
+    """One of several sparse vectors over the same rewards.
+
+    Attributes:
+        name: Its name. A later one begins with a larger name.
+        arms: The arms whose totals it measures; of a lag, the arm that lies behind comes first.
+    """
+
+    name: tuple[int, ...]
+    arms: tuple[Arm, ...]
+
+    @staticmethod
+    def halted(vectors: Sequence[Vector], totals: Sequence[Any]) -> dict[Vector, Sequence[Any]]:
+        """Return the totals that were released of each vector that has halted, which come in the vectors' order.
+
+        Args:
+            vectors: The vectors that were tested.
+            totals: The releases of totals, each with its `arm`.
+        """
+        found: dict[Vector, Sequence[Any]] = {}
+        place = 0
+        for vector in vectors if totals else ():
+            own = totals[place : place + len(vector.arms)]
+            if tuple(total.arm for total in own) == vector.arms:
+                found[vector] = own
+                place += len(own)
+        return found
+
+
+class VectorsQuery(NamedTuple):
+    """Test several sparse vectors over the same running totals once each: every one has noises of its own.
+
+    The totals go on when a vector halts. A vector that is left out of a query has ended.
+
+    Attributes:
+        rewards: The number of rewards of each planned arm at the test, counted from the start of the series.
+        limit: The limit of all tests in grid steps, rounded against halting.
+        epsilon: What a reward pays for all tests of one vector.
+        release_epsilon: What a reward pays for the totals that are released where one vector halts.
+        vectors: The vectors that are tested.
+        most: The most vectors of the series that an arm may enter. A reward pays for so many.
+        measure: What is compared.
+        series: The series that the vectors belong to.
+    """
+
+    rewards: int
+    limit: int
+    epsilon: float
+    release_epsilon: float
+    vectors: tuple[Vector, ...]
+    most: int
+    measure: Measure = Measure.SPREAD
+    series: Series = (0,)
+
+    @property
+    def prices(self) -> tuple[float, ...]:
+        """The prices that one reward pays. The sum is its whole price."""
+        return (self.epsilon, self.release_epsilon) * self.most
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """The terms that may not change within a series."""
+        return self.epsilon, self.release_epsilon, self.most, self.measure
 
 
 class CounterQuery(NamedTuple):
@@ -171,7 +238,7 @@ class SamplesQuery(NamedTuple):
         return ()
 
 
-Query = TotalsQuery | ThresholdQuery | CounterQuery | StepsQuery | SamplesQuery
+Query = TotalsQuery | ThresholdQuery | VectorsQuery | CounterQuery | StepsQuery | SamplesQuery
 
 
 class Plan(NamedTuple):

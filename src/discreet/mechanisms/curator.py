@@ -8,13 +8,24 @@ from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError, PrivacyError, StateError
 from discreet.core.grid import Grid
 from discreet.core.noise import Noise, checked_noise
-from discreet.core.plans import Arm, CounterQuery, Plan, Query, SamplesQuery, StepsQuery, ThresholdQuery, TotalsQuery
+from discreet.core.plans import (
+    Arm,
+    CounterQuery,
+    Plan,
+    Query,
+    SamplesQuery,
+    StepsQuery,
+    ThresholdQuery,
+    TotalsQuery,
+    VectorsQuery,
+)
 from discreet.core.privacy import Privacy, Unit
 from discreet.core.releases import Kind, Release
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._secret import Secret
 from discreet.mechanisms.noisy_totals import NoisyTotals
 from discreet.mechanisms.samples import Samples
+from discreet.mechanisms.shared_vectors import SharedVectors
 from discreet.mechanisms.sparse_vector import SparseVector
 from discreet.mechanisms.stepped_trees import SteppedTrees
 from discreet.mechanisms.trees import Trees
@@ -22,6 +33,7 @@ from discreet.mechanisms.trees import Trees
 _MECHANISMS: dict[type[Query], type[Mechanism]] = {
     TotalsQuery: NoisyTotals,
     ThresholdQuery: SparseVector,
+    VectorsQuery: SharedVectors,
     CounterQuery: Trees,
     StepsQuery: SteppedTrees,
     SamplesQuery: Samples,

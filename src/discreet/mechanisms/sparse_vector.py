@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 from discreet.core.errors import ArgumentError, FinishedError, StateError
 from discreet.core.grid import Grid
 from discreet.core.noise import Noise, scale_for
-from discreet.core.plans import Arm, Measure, Plan, Query, ThresholdQuery
+from discreet.core.plans import Arm, Measure, Plan, Query, ThresholdQuery, VectorsQuery
 from discreet.core.releases import Kind, Release
 from discreet.mechanisms._mechanism import Mechanism
 
 _BLOCK = 256  # tests at a time: noise drawn for tests after the halting one is thrown away
 _EXACT = 2.0**62  # 64-bit sums stay below this; beyond it, Python's integers are used
+OF_ARMS = (Measure.SPREAD, Measure.LAG)
+"""The measures of several arms."""
 
 
 class SparseVector(Mechanism):
@@ -23,9 +25,10 @@ class SparseVector(Mechanism):
     The answer is yes if measure >= limit + B + A, where B is drawn once a series and A for each test. B is the only
     noise that is kept between releases. It is secret, and erased at the first yes.
 
-    *Two-sided* (`DISTANCE`, `SPREAD`; measures of sensitivity d, which may move up at one test and down at another):
-    both noises have scale 3d/epsilon, as in the paper. Private because moving B up by d and the halting test's A down
-    by 2d turns a run on one input into the same run on its neighbour, at a price of exp(epsilon/3 + 2 epsilon/3).
+    *Two-sided* (`DISTANCE`, `SPREAD`, `LAG`; measures of sensitivity d, which may move up at one test and down at
+    another): both noises have scale 3d/epsilon, as in the paper. Private because moving B up by d and the halting
+    test's A down by 2d turns a run on one input into the same run on its neighbour, at a price of
+    exp(epsilon/3 + 2 epsilon/3).
 
     *One-sided* (`ONE_SIDED`; a changed reward moves all later sums by one and the same amount, and none before it): B
     is |X| and A is -|X'|, with X and X' of scale d/epsilon: a third of the noise, and folded up. Private because where
@@ -47,7 +50,7 @@ class SparseVector(Mechanism):
 
     def __init__(self, query: Query, arms: tuple[Arm, ...], grid: Grid, noise: Noise | None) -> None:
         super().__init__(query, arms, grid, noise)
-        assert isinstance(query, ThresholdQuery)
+        assert isinstance(query, ThresholdQuery | VectorsQuery)
         self._one_sided = query.measure is Measure.ONE_SIDED
         factor = 1 if self._one_sided else 3
         self.scale = 0.0 if noise is None else scale_for(factor * self.width, query.epsilon)
@@ -95,7 +98,7 @@ class SparseVector(Mechanism):
         counts = set(plan.pulls.values())
         if counts != {query.counts[-1] - self._count} or (self._sums and self._sums.keys() != plan.pulls.keys()):
             raise StateError("the plan does not go on where the sparse vector is")
-        if query.measure is not Measure.SPREAD and len(plan.pulls) != 1:
+        if query.measure not in OF_ARMS and len(plan.pulls) != 1:
             raise ArgumentError(f"the measure {query.measure!r} is of one arm, got a plan of {len(plan.pulls)}")
         if len(query.limits) != len(query.counts):
             raise ArgumentError(f"a test has one limit, got {len(query.limits)} for {len(query.counts)} tests")
@@ -110,8 +113,8 @@ class SparseVector(Mechanism):
 
     def _check_increments(self, plan: Plan, query: ThresholdQuery, totals: Mapping[Arm, Any]) -> NDArray[Any]:
         """Return the totals of one arm between tests as an array."""
-        if query.measure is Measure.SPREAD:
-            raise ArgumentError("the spread of arms is tested once a plan")
+        if query.measure in OF_ARMS:
+            raise ArgumentError(f"the {query.measure} of arms is tested once a plan")
         ((arm, given),) = totals.items()
         increments, counts = np.asarray(given), query.counts
         if increments.shape != (len(counts),) or increments.dtype.kind not in "iu":
@@ -136,8 +139,8 @@ class SparseVector(Mechanism):
         self._halted = bool(self.is_above(margin, self._threshold_noise, int(self._test_noise(1)[0])))
 
     def _measured(self, measure: Measure) -> int:
-        if measure is Measure.SPREAD:
-            return max(self._sums.values()) - min(self._sums.values())
+        if measure in OF_ARMS:
+            return measure_of_arms(measure, list(self._sums.values()))
         (total,) = self._sums.values()
         total += self._count * self.grid.floor
         return total if self._one_sided else abs(total)
@@ -211,6 +214,19 @@ class SparseVector(Mechanism):
         self._sums = {arm: int(total) for arm, total in state["sums"]}
         self._count, self._tests = int(state["count"]), int(state["tests"])
         self._threshold_noise = int(state["threshold_noise"])
+
+
+def measure_of_arms(measure: Measure, totals: list[int]) -> int:
+    """Return the spread of totals, or the lag of the first one.
+
+    One changed reward moves either by at most the width: all totals but one stay, and where the largest moves along
+    with the one that is taken off, it moves the same way.
+
+    Args:
+        measure: `SPREAD` or `LAG`.
+        totals: The exact total of each arm.
+    """
+    return max(totals) - (min(totals) if measure is Measure.SPREAD else totals[0])
 
 
 def _fits(limits: NDArray[Any]) -> bool:

@@ -10,6 +10,7 @@ from discreet.reproduction.league import LeagueFindings
 from discreet.reproduction.pictures.evaluation import evaluation_pictures
 from discreet.reproduction.pictures.league import league_picture
 from discreet.reproduction.pictures.stopping import stopping_pictures
+from discreet.reproduction.roads import RoadsFindings, roads_headlines, roads_picture
 from discreet.reproduction.stopping import StoppingFindings
 from discreet.reproduction.tables import bandit_tables, claim_table, stopping_tables
 
@@ -21,11 +22,13 @@ class Reproduced(NamedTuple):
         paper: The paper's evaluation.
         stopping: The stopping study; None if it was left out.
         league: The league; None if it was left out.
+        roads: Regret against the number of arms; None if it was left out.
     """
 
     paper: EvaluationFindings
     stopping: StoppingFindings | None = None
     league: LeagueFindings | None = None
+    roads: RoadsFindings | None = None
 
 
 class Part(NamedTuple):
@@ -56,6 +59,10 @@ PARTS = (
     Part(
         "league", "simulating the league", "Beyond them", league_headlines, lambda found: [league_picture(found)],
         lambda found: {"league": found.rows},
+    ),
+    Part(
+        "roads", "simulating the roads not taken", "The roads not taken", roads_headlines,
+        lambda found: [roads_picture(found)], lambda found: {"roads": found.rows},
     ),
     Part(
         "stopping", "simulating stopping rules", "Stopping rules", stopping_headlines, stopping_pictures,

@@ -13,6 +13,7 @@ from discreet.core.registry import POLICIES
 from discreet.lab.figures import Picture
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
+from discreet.reproduction.bounds import bound_rows
 from discreet.reproduction.claim import CLAIM, CONFIDENCE, Ratio, Verdict, count_verdicts
 from discreet.reproduction.evaluation import PRECISION, Evaluation, EvaluationFindings
 from discreet.reproduction.headlines import ENOUGH, sweep_cells
@@ -82,9 +83,11 @@ def _figures(found: Reproduced) -> dict[str, Any]:
         "precision": PRECISION,
         "default_arms": ARMS,
         "claim": _claim_tables(found.paper),
+        "bounds": bound_rows(found),
         "constants": sweep_cells(found.paper) if wanted.extended else None,
         "league": _league(found.league) if found.league else None,
         "stopping": _stopping(found.stopping) if found.stopping else None,
+        "roads": {"study": found.roads.study, "rows": found.roads.rows} if found.roads else None,
     }
 
 

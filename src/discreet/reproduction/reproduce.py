@@ -18,6 +18,7 @@ from discreet.reproduction.evaluation import Evaluation
 from discreet.reproduction.league import LeagueStudy
 from discreet.reproduction.parts import PARTS, Reproduced, every_picture, every_table, headlines
 from discreet.reproduction.report import render_page, render_results
+from discreet.reproduction.roads import RoadsStudy
 from discreet.reproduction.stopping import StoppingStudy
 from discreet.reproduction.tables import write_table
 
@@ -46,11 +47,13 @@ class Reproduction:
         paper: The paper's evaluation.
         stopping: The stopping study; None leaves it out.
         league: The league; None leaves it out.
+        roads: Regret against the number of arms; None leaves it out.
     """
 
     paper: Evaluation
     stopping: StoppingStudy | None = None
     league: LeagueStudy | None = None
+    roads: RoadsStudy | None = None
 
     @classmethod
     def of(
@@ -76,7 +79,8 @@ class Reproduction:
         if not everything:
             return cls(evaluation(**changes))
         stopping, league = (StoppingStudy.quick, LeagueStudy.quick) if quick else (StoppingStudy, LeagueStudy)
-        return cls(evaluation(extended=True, **changes), stopping(seed=seed), league(**changes))
+        roads = RoadsStudy.quick if quick else RoadsStudy
+        return cls(evaluation(extended=True, **changes), stopping(seed=seed), league(**changes), roads(seed=seed))
 
     def studies(self) -> dict[str, Any]:
         """Return the studies that were not left out, by their field of `Reproduced`."""

@@ -22,6 +22,7 @@ TABLES = {
     "stopping": "a row for each setting of a stopping rule: mean samples, 95 % interval, quantiles, worst, failures",
     "stopping_runs": "a row for each run of a stopping rule: samples, estimate, whether it halted, whether it failed",
     "claim": "a row for each form of DP-UCB and setting: its regret over DP-SE's, interval (low, high), verdict, runs",
+    "roads": "a row for each road: the power of K that fits its regret, 95 % interval, the law's power, mean regrets",
     "league": "a row for each policy of the league and place: mean, 95 % and 99.9 % quantiles, stuck runs, ratios",
 }
 """The content of each table; all begin with the setting, such as policy or rule, epsilon, other options, seed."""

@@ -8,6 +8,7 @@ from discreet.stopping.dp_one_sided_nas import DPOneSidedNAS
 from discreet.stopping.dp_released_nas import DPReleasedNAS
 from discreet.stopping.ebgstop import EBGStop
 from discreet.stopping.ebstop import EBStop
+from discreet.stopping.exponential_nas import ExponentialNAS
 from discreet.stopping.nas import NAS
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "DPReleasedNAS",
     "EBGStop",
     "EBStop",
+    "ExponentialNAS",
     "StoppingRule",
 ]

@@ -13,7 +13,7 @@ from discreet.core.algorithm import Algorithm
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
 from discreet.core.noise import Noise, SimulatedNoise
-from discreet.core.plans import Arm, CounterQuery, Plan, Query, SamplesQuery, ThresholdQuery, TotalsQuery
+from discreet.core.plans import Arm, CounterQuery, Plan, Query, SamplesQuery, ThresholdQuery, TotalsQuery, VectorsQuery
 from discreet.core.privacy import Privacy, Theorem, Unit
 from discreet.drivers.totals import Totals
 
@@ -104,7 +104,7 @@ def covers(theorem: Theorem, unit: Unit, query: Query) -> bool:
     False
     """
     if theorem is Theorem.REWARDS:
-        return unit is Unit.REWARD and isinstance(query, TotalsQuery | ThresholdQuery)
+        return unit is Unit.REWARD and isinstance(query, TotalsQuery | ThresholdQuery | VectorsQuery)
     if theorem is Theorem.PERSONS:
         return unit is Unit.PERSON and isinstance(query, TotalsQuery) and not query.held
     if theorem is Theorem.BY_HAND or not isinstance(query, CounterQuery):

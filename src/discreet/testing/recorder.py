@@ -3,7 +3,8 @@
 A sparse vector shows that tests 1, ..., k - 1 said no, and that test k said yes. Let d_i be the move of the measure of
 test i, and b the scale of both noises. All answers stay if the threshold's noise B moves up by s, where s >= d_i for
 all i < k, and the halting test's noise A by d_k - s. The cost is (|s| + |d_k - s|)/b for the cheapest s; without a yes
-it is |s|/b. Of a one-sided vector B is never negative and A never positive, so that s >= 0 and s >= d_k too.
+it is |s|/b. Of a one-sided vector B is never negative and A never positive, so that s >= 0 and s >= d_k too. Where
+several vectors share rewards, each costs this.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from discreet.core.errors import DiscreetError
 from discreet.core.grid import Grid
 from discreet.core.noise import Integers, Noise, checked_noise
-from discreet.core.plans import Measure, Plan, ThresholdQuery
+from discreet.core.plans import Measure, Plan, ThresholdQuery, Vector, VectorsQuery
 from discreet.core.privacy import Privacy
 from discreet.core.releases import Release
 from discreet.mechanisms.curator import Curator
@@ -40,13 +41,25 @@ class Diverged(DiscreetError):
     """A run on changed rewards does not ask for the releases that were recorded."""
 
 
+class _Answers(NamedTuple):
+    """The tests of a plan that were answered, in order: of which vector, what was measured, and whether it said yes."""
+
+    vectors: list[Any]
+    measured: NDArray[np.int64]
+    said: list[bool]
+    began: int  # vectors whose first test is among them
+
+
+_NONE = _Answers([], np.zeros(0, np.int64), [], 0)
+
+
 class _Entry(NamedTuple):
     """A question to a curator, and its answer."""
 
     asked: Any
     releases: tuple[Release, ...]
     draws: list[tuple[float, Integers]]
-    measured: NDArray[np.int64]
+    tests: _Answers
 
 
 class Recorder:
@@ -109,13 +122,18 @@ class _Tests:
     def __init__(self) -> None:
         self.series: Any = None
         self._sums: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._by_arm: dict[Any, int] = {}  # sums of vectors that share rewards
+        self._begun: set[Any] = set()
         self._answered = 0
 
-    def measure(self, grid: Grid, plan: Plan, totals: Any, releases: Sequence[Release]) -> NDArray[np.int64]:
+    def measure(self, grid: Grid, plan: Plan, totals: Any, releases: Sequence[Release]) -> _Answers:
         """Return what each test of a plan has measured, up to the last one that was answered."""
         query = plan.query
+        if isinstance(query, VectorsQuery):
+            return self._measure_shared(query, totals, releases)
         if not isinstance(query, ThresholdQuery):
-            return np.zeros(0, np.int64)
+            return _NONE
+        new = self.series != (plan.epoch, query.series)
         if self.series != (plan.epoch, query.series):
             self.series, self._answered = (plan.epoch, query.series), 0
             self._sums = np.zeros((len(plan.pulls), 1), np.int64)
@@ -125,9 +143,25 @@ class _Tests:
         sums = (self._sums + np.array(rows))[:, :count]
         self._sums = sums[:, -1:]
         measured: NDArray[np.int64] = sums[0] + np.asarray(query.counts, dtype=np.int64)[:count] * grid.floor
-        if query.measure is Measure.SPREAD:
-            measured = np.ptp(sums, axis=0)
-        return np.abs(measured) if query.measure is Measure.DISTANCE else measured
+        if query.measure in (Measure.SPREAD, Measure.LAG):
+            measured = sums.max(axis=0) - (sums.min(axis=0) if query.measure is Measure.SPREAD else sums[0])
+        if query.measure is Measure.DISTANCE:
+            measured = np.abs(measured)
+        return _Answers([None] * count, measured, [False] * (count - 1) + [releases[0].above], int(new))
+
+    def _measure_shared(self, query: VectorsQuery, totals: Any, releases: Sequence[Release]) -> _Answers:
+        """Return what one test of each vector has measured."""
+        if self.series != (None, query.series):
+            self.series, self._by_arm, self._begun = (None, query.series), {}, set()
+        for arm, total in totals.items():
+            self._by_arm[arm] = self._by_arm.get(arm, 0) + int(total)
+        rows = [[self._by_arm[arm] for arm in vector.arms] for vector in query.vectors]
+        lag = query.measure is Measure.LAG
+        measured = np.array([max(row) - (row[0] if lag else min(row)) for row in rows], np.int64)
+        names, halted = [vector.name for vector in query.vectors], Vector.halted(query.vectors, releases[1:])
+        began = set(names) - self._begun
+        self._begun |= began
+        return _Answers(names, measured, [vector in halted for vector in query.vectors], len(began))
 
 
 class _Recording:
@@ -147,8 +181,8 @@ class _Recording:
     ) -> tuple[Release, ...]:
         self._drawn = []
         releases = answer()
-        measured = self._tests.measure(grid, plan, totals, releases)
-        self._entries.append(_Entry(comparable(plan), releases, self._drawn, measured))
+        tests = self._tests.measure(grid, plan, totals, releases)
+        self._entries.append(_Entry(comparable(plan), releases, self._drawn, tests))
         return releases
 
 
@@ -166,7 +200,7 @@ class Replay:
         self._entries, self._tests = entries, _Tests()
         self._draws: list[tuple[float, Integers]] = []
         self._losses: list[float] = []
-        self._raised: tuple[float, float] | None = None  # of an open sparse vector: the largest move, and the scale
+        self._raised: dict[Any, tuple[float, float]] = {}  # of open sparse vectors: the largest move, and the scale
         self.position = 0
         """The number of recorded answers that were handed out."""
         self.moved = 0
@@ -219,16 +253,15 @@ class Replay:
             raise Diverged(f"the plan {comparable(plan)!r} is closed, where {entry.asked!r} was")
         self.position += 1
         before = self._tests.series
-        measured = self._tests.measure(grid, plan, totals, entry.releases)
-        new = self._tests.series != before
-        if new or not measured.size:
+        tests = self._tests.measure(grid, plan, totals, entry.releases)
+        if self._tests.series != before or not tests.vectors:
             self._losses.append(self._cost_without_yes())
-            self._raised = None
-        self._draws = _deciding(entry, measured.size, first=new) if measured.size else list(entry.draws)
+            self._raised = {}
+        self._draws = _deciding(entry) if tests.vectors else list(entry.draws)
         self._compare(entry, answer())
-        if measured.size:
+        if tests.vectors:
             one_sided = plan.query.measure is Measure.ONE_SIDED  # type: ignore[union-attr]
-            self._charge_tests(measured - entry.measured, entry.releases[0], one_sided)
+            self._charge_tests(entry, tests.measured - entry.tests.measured, one_sided)
         return entry.releases
 
     def _compare(self, entry: _Entry, answered: Sequence[Release]) -> None:
@@ -243,34 +276,31 @@ class Replay:
             scale = recorded.scale if recorded.scale in scales else 0.0  # else no such noise was drawn
             self._losses.append(_loss(abs(changed.steps - recorded.steps), scale))
 
-    def _charge_tests(self, moves: NDArray[np.int64], tests: Release, one_sided: bool) -> None:
-        """Charge the moves of a sparse vector's measures."""
-        noes = moves[:-1] if tests.above else moves
-        raised = max([self._raised[0] if self._raised else -math.inf, *(float(move) for move in noes)])
-        self._raised = raised, tests.scale
-        if not tests.above:
-            return
-        last = float(moves[-1])
-        shift = max(0.0, raised, last) if one_sided else max(raised, min(0.0, last))
-        cost = abs(shift) + abs(last - shift)
-        self.moved += cost > 0
-        self._losses.append(_loss(cost, tests.scale))
-        self._raised = None
+    def _charge_tests(self, entry: _Entry, moves: NDArray[np.int64], one_sided: bool) -> None:
+        """Charge the moves of sparse vectors' measures."""
+        scale = entry.releases[0].scale
+        for vector, move, said in zip(entry.tests.vectors, moves.tolist(), entry.tests.said, strict=True):
+            raised, _ = self._raised.pop(vector, (-math.inf, 0.0))
+            if not said:
+                self._raised[vector] = max(raised, move), scale
+                continue
+            shift = max(0.0, raised, move) if one_sided else max(raised, min(0.0, move))
+            cost = abs(shift) + abs(move - shift)
+            self.moved += cost > 0
+            self._losses.append(_loss(cost, scale))
 
     def _cost_without_yes(self) -> float:
-        """Return what the tests of a sparse vector have cost that has not halted."""
-        return 0.0 if self._raised is None else _loss(max(0.0, self._raised[0]), self._raised[1])
+        """Return what the tests of sparse vectors have cost that have not halted."""
+        return math.fsum(_loss(max(0.0, raised), scale) for raised, scale in self._raised.values())
 
 
-def _deciding(entry: _Entry, count: int, first: bool) -> list[tuple[float, Integers]]:
+def _deciding(entry: _Entry) -> list[tuple[float, Integers]]:
     """Return an entry's noises, with those of its tests such that they answer as recorded."""
     sizes = [values.size for _, values in entry.draws]
     noises = np.concatenate([values for _, values in entry.draws])
-    start = int(first)  # the threshold's noise comes before the first test's
+    start = entry.tests.began  # the noises of thresholds come before those of tests
     noises[:start] = _FAR
-    noises[start : start + count] = 0
-    if entry.releases[0].above:
-        noises[start + count - 1] = -2 * _FAR
+    noises[start : start + len(entry.tests.said)] = np.where(entry.tests.said, -2 * _FAR, 0)
     parts = np.split(noises, np.cumsum(sizes)[:-1])
     return [(scale, part) for (scale, _), part in zip(entry.draws, parts, strict=True)]
 

@@ -377,7 +377,7 @@ class _Walk:
         entries = list(ledger)
         self._check_releases(self.files[path], entries, algorithm.privacy)
         noise = [name for name, label in _labels(head["secret"]) if label is not None]
-        _check(noise in ([], ["threshold_noise"]), "noise is stored in a file", noise)
+        _check(set(noise) <= {"threshold_noise"}, "noise is stored in a file", noise)
         if head["secret"]:
             _check(algorithm.replay(ledger.by_epoch()).plan() is not None, "a finished algorithm has secrets", path)
         return entries

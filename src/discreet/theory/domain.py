@@ -130,11 +130,15 @@ def require(name: str, array: Floats, good: Any, what: str) -> Floats:
 
 
 def vectorised(formula: Callable[Arguments, Any]) -> Callable[Arguments, Any]:
-    """Decorate a formula to return a plain float where all its arguments are plain numbers."""
+    """Decorate a formula to return a plain float where all its arguments are plain numbers.
+
+    What is too large for a float is infinite, without a warning.
+    """
 
     @wraps(formula)
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Any:
-        return plain(formula(*args, **kwargs))
+        with np.errstate(over="ignore", divide="ignore"):
+            return plain(formula(*args, **kwargs))
 
     return call
 

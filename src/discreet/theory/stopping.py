@@ -33,6 +33,7 @@ class UpperBoundParts(NamedTuple):
     t2: Any
 
 
+@np.errstate(over="ignore", divide="ignore")
 def stopping_upper_bound_parts(
     mean: ArrayLike, alpha: ArrayLike, beta: ArrayLike, epsilon: ArrayLike, *, low: float = 0.0, high: float = 1.0
 ) -> UpperBoundParts:
@@ -41,7 +42,8 @@ def stopping_upper_bound_parts(
     t0 = R^2 log(L/beta)/(alpha mu)^2, t1 = R log(L/beta)/(epsilon |mu|) and t2 = R log(1/beta)/(epsilon alpha |mu|),
     with L = log(R/(alpha |mu|)). As printed the terms shrink to nothing, and beyond, where R/(alpha |mu|) comes near
     1, and there the theorem fails: with mu = R, alpha = 0.95, beta = 0.05 and a large epsilon it allows 56 samples,
-    and no test before the 128th can succeed. Here L is at least 1, and the bound holds.
+    and no test before the 128th can succeed. Here L is at least 1, and the bound holds for R/(epsilon |mu|) up to
+    e^500000 (docs/proofs/paper.md).
 
     Args:
         mean: The samples' mean mu, not 0.
@@ -54,13 +56,13 @@ def stopping_upper_bound_parts(
     >>> [round(part) for part in stopping_upper_bound_parts(0.1, 0.1, 0.05, 1.0, low=-1, high=1)]
     [45229, 45, 300]
     """
-    mu, alpha, beta = _problem(mean, alpha, beta)
+    mu, alpha, beta, radius = stopping_problem(mean, alpha, beta, low, high)
     require("beta", beta, beta <= 0.08, "at most 0.08 for this theorem")
-    epsilon, radius = privacy(epsilon), _half_width(low, high)
-    log = np.log(np.maximum(np.log(radius / (alpha * mu)), 1.0)) - np.log(beta)
-    sampling = radius**2 * log / (alpha * mu) ** 2
-    tests = radius * log / (epsilon * mu)
-    release = -radius * np.log(beta) / (epsilon * alpha * mu)
+    epsilon = privacy(epsilon)
+    log = np.log(np.maximum(np.log(radius) - np.log(alpha) - np.log(mu), 1.0)) - np.log(beta)
+    sampling = (radius / alpha / mu) ** 2 * log
+    tests = radius / epsilon / mu * log
+    release = -radius / epsilon / alpha / mu * np.log(beta)
     return UpperBoundParts(plain(sampling), plain(tests), plain(release))
 
 
@@ -114,15 +116,14 @@ def nonprivate_stopping_lower_bound(
     >>> round(nonprivate_stopping_lower_bound(0.1, 0.1, 0.05, low=-1, high=1))
     29658
     """
-    mu, alpha, beta = _problem(mean, alpha, beta)
-    radius = _half_width(low, high)
+    mu, alpha, beta, radius = stopping_problem(mean, alpha, beta, low, high)
     if variance is None:
-        centre = inside("mean", mean, low, high)
+        centre = numbers("mean", mean)
         spread = (high - centre) * (centre - low)
     else:
         spread = numbers("variance", variance)
         require("variance", spread, (spread >= 0) & (spread <= radius**2), f"between 0 and {radius**2:g}")
-    return -np.maximum(spread, radius * alpha * mu) / (alpha * mu) ** 2 * np.log(beta)
+    return -np.maximum(spread / (alpha * mu), radius) / (alpha * mu) * np.log(beta)
 
 
 @vectorised
@@ -145,12 +146,12 @@ def private_stopping_lower_bound(
     >>> round(private_stopping_lower_bound(0.1, 0.1, 0.05, 1.0, low=-1, high=1), 1)
     25.0
     """
-    mu, alpha, beta = _problem(mean, alpha, beta)
+    mu, alpha, beta, radius = stopping_problem(mean, alpha, beta, low, high)
     require("beta", beta, beta < 0.25, "below 1/4 for this theorem")
     rival = numbers("mean", mean) * (1 - alpha) / (1 + alpha)
-    possible = (low <= rival) & (rival <= high) & (mu <= max(abs(low), abs(high)))
-    require("mean", numbers("mean", mean), possible, "in the range, and (1 - alpha)/(1 + alpha) of it too")
-    return -_half_width(low, high) * np.log(beta) / (12 * alpha * mu * privacy(epsilon))
+    possible = (low <= rival) & (rival <= high)
+    require("mean", numbers("mean", mean), possible, "such that (1 - alpha)/(1 + alpha) of it is in the range too")
+    return -radius * np.log(beta) / (12 * alpha * mu * privacy(epsilon))
 
 
 @vectorised
@@ -262,7 +263,7 @@ def sure_samples(
     >>> [round(sure_samples(rule, 0.1, 0.1, 0.05, 1.0)) for rule in RULES]
     [207875, 229094, 131072]
     """
-    return _first_sure(rule, mean, alpha, beta, epsilon, radius=_half_width(low, high), spared=1.0)
+    return _first_sure(rule, mean, alpha, beta, epsilon, low=low, high=high, spared=1.0)
 
 
 @vectorised
@@ -295,14 +296,16 @@ def typical_samples(
     >>> [round(typical_samples(rule, 0.1, 0.1, 0.05, 1.0)) for rule in RULES]
     [172409, 187573, 131072]
     """
-    return _first_sure(rule, mean, alpha, beta, epsilon, radius=_half_width(low, high), spared=0.0)
+    return _first_sure(rule, mean, alpha, beta, epsilon, low=low, high=high, spared=0.0)
 
 
-def _first_sure(rule: str, mean: Any, alpha: Any, beta: Any, epsilon: Any, *, radius: float, spared: float) -> Floats:
+def _first_sure(
+    rule: str, mean: Any, alpha: Any, beta: Any, epsilon: Any, *, low: float, high: float, spared: float
+) -> Floats:
     """Return the first test t at which |mu| t covers the threshold and `spared` times the deviations."""
     if rule not in RULES:
         raise ArgumentError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
-    mu, alpha, beta = _problem(mean, alpha, beta)
+    mu, alpha, beta, radius = stopping_problem(mean, alpha, beta, low, high)
     mu, alpha, beta, epsilon = np.broadcast_arrays(mu, alpha, beta, privacy(epsilon))
     once = math.log(4) - np.log(beta)
 
@@ -317,21 +320,28 @@ def _first_sure(rule: str, mean: Any, alpha: Any, beta: Any, epsilon: Any, *, ra
         return np.asarray(total)
 
     # needed(t)/t falls, so bisection finds the first t: over powers of 2 for the exponential rule.
-    low, high = np.zeros(mu.shape), np.full(mu.shape, float(LAST_POWER) if rule == "dp-exp-nas" else MOST_SAMPLES)
-    while (high - low > 1).any():
-        middle = np.floor((low + high) / 2)
+    before, by = np.zeros(mu.shape), np.full(mu.shape, float(LAST_POWER) if rule == "dp-exp-nas" else MOST_SAMPLES)
+    while (by - before > 1).any():
+        middle = np.floor((before + by) / 2)
         t = 2.0**middle if rule == "dp-exp-nas" else middle
         enough = mu * t >= needed(t)
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    result: Floats = 2.0**high if rule == "dp-exp-nas" else high
+        before, by = np.where(enough, before, middle), np.where(enough, middle, by)
+    result: Floats = 2.0**by if rule == "dp-exp-nas" else by
     return np.where(result >= MOST_SAMPLES, np.inf, result)
 
 
-def _problem(mean: Any, alpha: Any, beta: Any) -> tuple[Floats, Floats, Floats]:
-    """Return |mu|, alpha and beta, checked."""
-    mu = np.abs(numbers("mean", mean))
-    require("mean", mu, (mu > 0) & np.isfinite(mu), "finite and not 0")
-    return mu, fraction("alpha", alpha), fraction("beta", beta)
+def stopping_problem(mean: Any, alpha: Any, beta: Any, low: float, high: float) -> tuple[Floats, Floats, Floats, float]:
+    """Return |mu|, alpha, beta and R, checked.
+
+    Args:
+        mean: The samples' mean mu, in the range, not 0.
+        alpha: The relative error, in (0, 1).
+        beta: The probability of failure, in (0, 1).
+        low: The smallest possible sample.
+        high: The largest possible sample.
+    """
+    radius, mu = _half_width(low, high), inside("mean", mean, low, high)
+    return np.abs(require("mean", mu, mu != 0, "not 0")), fraction("alpha", alpha), fraction("beta", beta), radius
 
 
 def _half_width(low: float, high: float) -> float:

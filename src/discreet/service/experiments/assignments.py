@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.service.errors import ServiceProblem, conflict, invalid
 from discreet.service.experiments import tokens
@@ -49,11 +49,10 @@ class Ask:
     units: Sequence[str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(NamedTuple):
     """A report of a reward.
 
-    Args:
+    Attributes:
         experiment: The experiment.
         place: What the assignment's token says, which was checked.
         reward: The reward in grid steps.

@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import struct
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 _UNIT_TAG = 6  # bytes
@@ -122,4 +123,11 @@ def open_token(secret: bytes, token: str) -> Place | None:
 
 
 def _tag(secret: bytes, packed: bytes) -> bytes:
-    return hashlib.blake2b(packed, key=secret, digest_size=_SEAL, person=b"assignment").digest()
+    hashed = _keyed(secret).copy()  # hashing the key again would take as long as the rest
+    hashed.update(packed)
+    return hashed.digest()
+
+
+@lru_cache(maxsize=4)
+def _keyed(secret: bytes) -> hashlib.blake2b:
+    return hashlib.blake2b(key=secret, digest_size=_SEAL, person=b"assignment")

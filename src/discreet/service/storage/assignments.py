@@ -35,23 +35,14 @@ _KNOWN = """SELECT experiment, unit, slot,
     WHERE slot IS NOT NULL"""
 _PARTICIPANTS = """SELECT rows.experiment, rows.unit FROM {rows}
     WHERE (SELECT 1 FROM participant AS mine WHERE mine.experiment = rows.experiment AND mine.unit = rows.unit) = 1"""
-# A row is changed by inserting it again, so that PostgreSQL finds it by its key. An UPDATE of listed slots may read a
-# whole epoch, which PostgreSQL takes for a few rows while it knows little of it.
-_CHANGE = """INSERT INTO assignment
-    SELECT experiment, epoch, slot, unit, 0, 0, 0 FROM (
-        SELECT rows.*, (SELECT unit FROM assignment AS one
-            WHERE one.experiment = rows.experiment AND one.epoch = rows.epoch AND one.slot = rows.slot) AS unit
-        FROM {rows}
-    ) AS found
-    WHERE unit IS NOT NULL"""
+_OPEN = "SELECT experiment, number, generation FROM epoch WHERE state = 'open' AND {listed}"
+_LISTED = """FROM {rows}
+    WHERE assignment.experiment = rows.experiment AND assignment.epoch = rows.epoch AND assignment.slot = rows.slot"""
 # 1 for the first time, and then 2 and 3 in turn: where nothing changed, SQLite would not wait for the disk.
-_REPORT = f"""{_CHANGE} AND 'open' = (SELECT state FROM epoch WHERE epoch.experiment = found.experiment
-        AND epoch.number = found.epoch AND epoch.generation = found.generation)
-    ON CONFLICT (experiment, epoch, slot) DO UPDATE
-    SET told = CASE assignment.told WHEN 0 THEN 1 WHEN 2 THEN 3 ELSE 2 END WHERE assignment.deadline >= %s
-    RETURNING experiment, epoch, (SELECT generation FROM epoch AS its
-        WHERE its.experiment = assignment.experiment AND its.number = assignment.epoch), slot, unit, arm, told"""
-_RETRACT = f"{_CHANGE} ON CONFLICT (experiment, epoch, slot) DO UPDATE SET told = 0"
+_REPORT = f"""UPDATE assignment SET told = CASE told WHEN 0 THEN 1 WHEN 2 THEN 3 ELSE 2 END
+    {_LISTED} AND deadline >= %s
+    RETURNING assignment.experiment, assignment.epoch, assignment.slot, unit, arm, told"""
+_RETRACT = f"UPDATE assignment SET told = 0 {_LISTED}"
 _ADD = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
     VALUES (:experiment, :epoch, :shard, :arm, :told, :total)
     ON CONFLICT (experiment, epoch, shard, arm)
@@ -185,10 +176,17 @@ def report(transaction: Transaction, slots: Iterable[tuple[int, int, int, int]])
         slots: The experiment's number, the epoch's number and generation, and the index of each slot, once. Nothing is
             marked where the epoch has another generation.
     """
-    clock, now = transaction.database.clock()
-    names = "experiment", "epoch", "generation", "slot"
-    rows = transaction.each(_REPORT % clock, names, sorted(slots), **now)  # sorted: writers cannot block each other
-    return [Reported(*row) for row in rows]
+    wanted, database = set(slots), transaction.database
+    sql = _OPEN.format(listed=database.among("experiment"))
+    rows = transaction.run(sql, {"listed": database.as_list(sorted({one[0] for one in wanted}))}) if wanted else ()
+    current = {(experiment, epoch): generation for experiment, epoch, generation in rows}
+    found = sorted(one[:2] + one[3:] for one in wanted if current.get(one[:2]) == one[2])  # so none blocks another
+    clock, now = database.clock()
+    reported = transaction.each(_REPORT % clock, ("experiment", "epoch", "slot"), found, **now)
+    return [
+        Reported(experiment, epoch, current[experiment, epoch], slot, unit, arm, told)
+        for experiment, epoch, slot, unit, arm, told in reported
+    ]
 
 
 def retract(transaction: Transaction, slots: Iterable[tuple[int, int, int]]) -> None:

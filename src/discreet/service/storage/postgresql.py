@@ -76,6 +76,7 @@ class PostgreSQL(Database):
             address,
             isolation_level="READ COMMITTED",  # whoever has waited for a lock must see what was done under it
             hide_parameters=True,
+            pool_use_lifo=True,  # few connections with warm caches, not all in turn
             **{"pool_size": 8, "max_overflow": 8, **pool},
         )
         event.listen(engine, "connect", _set_up_postgresql)

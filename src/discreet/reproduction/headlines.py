@@ -89,8 +89,8 @@ def _withdrawn_sentence(found: EvaluationFindings) -> str:
         below += three[modified] < found.many(*cell).mean()
     return (
         f"The withdrawn text says that the modified DP-SE is the best of three (with the older DP-SE, {plain}, and "
-        f"DP-UCB without its factor K) in all settings: it is in {best} of {len(cells)}. Against the DP-SE that was published instead "
-        f"it has less regret in {below} of them."
+        f"DP-UCB without its factor K) in all settings: it is in {best} of {len(cells)}. Against the DP-SE that was "
+        f"published instead it has less regret in {below} of them."
     )
 
 

@@ -114,7 +114,7 @@ def test_the_papers_twelve_figures_have_its_numbers_panels_and_curves():
             for panel in picture.panels:
                 labels = Counter(line.label.split(",")[0] for line in panel.lines if line.label)
                 assert labels == {"DP-SE": 2, "DP-UCB": 2}
-                assert panel.own_legend
+                assert panel.labels_at_ends
         assert [panel.title for panel in drawn[0].panels] == [
             "(a) ε = 0.1 and 0.25", "(b) ε = 0.5 and 1",
             "(a) up to the last elimination", "(b) up to the last elimination",
@@ -174,9 +174,9 @@ def test_all_settings_are_on_one_page_with_the_lower_bound(extended, pictures):
     lines = {line.label: line for line in page.panels[-1].lines}
     assert lines["UCB (not private)"].y[-1] == extended.plain("ucb", "C4", 5).mean
     assert lines["DP-UCB as published"].y[-1] == extended.dp_ucb("C4", 5, 1.0).mean
-    assert lines["dp-chernoff-imed (recommended)"].y[-1] == extended.private("dp-chernoff-imed", "C4", 5, 1.0).mean
+    assert lines["dp-chernoff-imed"].y[-1] == extended.private("dp-chernoff-imed", "C4", 5, 1.0).mean
     means = extended.dp_se("C4", 5, 1.0).setting.instance.means.tolist()
-    assert lines["lower bound for private policies"].y[-1] == regret_lower_bound(means, 20_000, 1.0)
+    assert lines["lower bound (private)"].y[-1] == regret_lower_bound(means, 20_000, 1.0)
 
 
 def test_axes_are_named_and_lines_can_be_told_apart(pictures):

@@ -1,7 +1,7 @@
 """Figures in two halves: plain data that says what is drawn, and a painter that draws it with matplotlib.
 
 Colours are Okabe and Ito's, which people with any kind of colour vision can tell apart; epsilons and policies also
-differ in line style or marker. A legend stands inside its panel where lines leave room, or below all panels.
+differ in line style or marker. Labels stand at the ends of lines, or in a legend below all panels.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import cycle
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ PULLS, REGRET = "pulls t", "pseudo-regret"
 PANEL_WIDTH, PANEL_HEIGHT = 3.4, 2.45  # inches: two panels fill the width of a page
 SMALL_WIDTH, SMALL_HEIGHT = 1.3, 1.05
 BELOW = -0.125  # where names of groups stand, in heights of a panel
-SHORT = 20  # characters: a panel has room for two columns of such labels
+APART = 0.085  # between two labels, in heights of a panel
 DPI = 150
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LOOKS: dict[Any, Any] = {
@@ -138,7 +138,7 @@ class Panel:
         x_to: Upper end of the x-axis, from 0.
         ticks: Places and labels of ticks on the x-axis; by default matplotlib's.
         groups: Groups of ticks, each with its first place, its last place and a name, which stands below them.
-        own_legend: Give it a legend of its own, at the lower right; else its lines are in one below all panels.
+        labels_at_ends: Write labels at the ends of lines; else they are in one legend below all panels.
     """
 
     title: str
@@ -153,7 +153,7 @@ class Panel:
     x_to: float | None = None
     ticks: Sequence[tuple[float, str]] = ()
     groups: Sequence[tuple[float, float, str]] = ()
-    own_legend: bool = False
+    labels_at_ends: bool = False
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def paint(picture: Picture) -> Figure:
             _paint_panel(ax, panel)
         for ax in axes[len(picture.panels) :]:
             ax.remove()
-        shared = [ax for ax, panel in zip(axes, picture.panels, strict=False) if not panel.own_legend]
+        shared = [ax for ax, panel in zip(axes, picture.panels, strict=False) if not panel.labels_at_ends]
         _shared_legend(figure, shared, columns=2 * picture.columns)
     return figure
 
@@ -244,16 +244,40 @@ def _paint_panel(ax: Axes, panel: Panel) -> None:
     for first, last, name in panel.groups:
         _paint_group(ax, first, last, name)
     ax.minorticks_off()
-    if panel.own_legend:
-        columns = 2 if max(len(line.label) for line in panel.lines) < SHORT else 1
-        looks: dict[str, Any] = {
-            "framealpha": 0.85,
-            "borderpad": 0.3,
-            "borderaxespad": 1.5,
-            "columnspacing": 1.0,
-            "handlelength": 2.6,
-        }
-        ax.legend(loc="lower right", ncols=columns, **looks)
+    if panel.labels_at_ends:
+        _paint_labels(ax, [line for line in panel.lines if line.label])
+
+
+def _paint_labels(ax: Axes, lines: Sequence[Line]) -> None:
+    """Write each label beside its line's end, or beside the upper corner where the line leaves the panel."""
+    end, (bottom, top) = ax.get_xlim()[1], ax.get_ylim()
+    heights = [float(np.interp(end, line.x, line.y) - bottom) / (top - bottom) for line in lines]
+    heights = [min(height, 1.0) for height in heights]
+    for line, height, place in zip(lines, heights, spread_out(heights, APART), strict=True):
+        mark = {"arrowstyle": "-", "color": line.colour, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0}
+        at: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "axes fraction", "annotation_clip": False}
+        text = f" {line.label}"
+        ax.annotate(text, (1.0, height), (1.04, place), color=line.colour, va="center", arrowprops=mark, **at)
+
+
+def spread_out(heights: Sequence[float], apart: float) -> list[float]:
+    """Return heights in the same order that are at least so far apart, each near its own; of equals the first is above.
+
+    Args:
+        heights: Where each would like to be.
+        apart: The least distance.
+
+    >>> [round(place, 2) for place in spread_out([0.5, 0.0, 0.02], 0.1)]
+    [0.5, -0.04, 0.06]
+    """
+    places = list(heights)
+    order = sorted(range(len(places)), key=lambda index: (places[index], -index))
+    for _ in range(100):
+        for low, high in pairwise(order):
+            lack = apart - (places[high] - places[low])
+            if lack > 1e-9:
+                places[low], places[high] = places[low] - lack / 2, places[high] + lack / 2
+    return places
 
 
 def _paint_cloud(ax: Axes, cloud: Cloud) -> None:

@@ -12,7 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.bandits.dp_ucb import PRESETS, PUBLISHED
-from discreet.lab.figures import COLOURS, MARKERS, PALETTE, STYLES, Cloud, Colour, Line, Panel, Picture, curve
+from discreet.lab.figures import (
+    COLOURS,
+    MARKERS,
+    PALETTE,
+    STYLES,
+    SUPERSCRIPTS,
+    Cloud,
+    Colour,
+    Line,
+    Panel,
+    Picture,
+    curve,
+)
 from discreet.lab.results import QUANTILES, Simulation
 from discreet.lab.setting import ARMS
 from discreet.reproduction.claim import CLAIM, last_elimination, regret_by_elimination
@@ -136,7 +148,7 @@ def _figure(found: EvaluationFindings, figure: Figure, policies: Sequence[str]) 
         shown += [one for runs in curves for *_, one in runs]
     kind = "Withdrawn figure" if figure.number.startswith("W") else "Figure"
     title = f"{kind} {figure.number.lstrip('W')}. {figure.instance} with {figure.title}, T = {found.study.horizon:,}"
-    return Picture(figure.name, title, drawn, columns=columns, simulations=list(dict.fromkeys(shown)))
+    return Picture(figure.name, title, drawn, columns, stretch=1.3, simulations=list(dict.fromkeys(shown)))
 
 
 Run = tuple[str, str, str, float, Simulation]
@@ -162,7 +174,7 @@ def _panel_runs(
 def _whole(text: str, runs: Sequence[Run]) -> Panel:
     """A panel of the paper: regret against pulls, up to the horizon."""
     lines = [replace(curve(one, label, colour, style), width=width) for label, colour, style, width, one in runs]
-    return Panel(text, lines, y_from=0.0, own_legend=True)
+    return Panel(text, lines, y_from=0.0, labels_at_ends=True)
 
 
 def _beginning(text: str, runs: Sequence[Run]) -> Panel:
@@ -186,7 +198,9 @@ def _beginning(text: str, runs: Sequence[Run]) -> Panel:
         kinks = np.unique([time for time in np.median(gone, axis=0) if np.isfinite(time)])
         lines.append(Line("", kinks, np.interp(kinks, times, regret.mean(axis=0)), colour, "", "o"))
     title = f"{text.split(')', maxsplit=1)[0]}) up to the last elimination"
-    return Panel(title, lines, y_from=0.0, y_to=top, x_to=min(end, float(one.setting.horizon or end)), own_legend=True)
+    return Panel(
+        title, lines, y_from=0.0, y_to=top, x_to=min(end, float(one.setting.horizon or end)), labels_at_ends=True
+    )
 
 
 # ---------------------------------------------------------------------- all settings on one page
@@ -196,13 +210,15 @@ def all_settings(found: EvaluationFindings) -> Picture:
     """Return regret over time against the lower bound, in a small panel for each setting."""
     wanted = found.study
     sides = [wanted.instances[i : i + 2] for i in range(0, len(wanted.instances), 2)]
+    ticks = [(10.0**power, f"10{str(power).translate(SUPERSCRIPTS)}") for power in (2, 4, 6)]
+    top = 2 * max(found.dp_ucb(*cell).mean for cell in wanted.cells())
     panels, shown = [], []
     for (block, side), (row, arms) in product(enumerate(sides), enumerate(wanted.arms)):
         for name, (column, epsilon) in product(side, enumerate(wanted.epsilons)):
             runs = {
                 "DP-UCB as published": (found.dp_ucb(name, arms, epsilon), Colour.ORANGE),
                 "DP-SE": (found.dp_se(name, arms, epsilon), Colour.BLUE),
-                f"{RECOMMENDED} (recommended)": (found.private(RECOMMENDED, name, arms, epsilon), Colour.GREEN),
+                RECOMMENDED: (found.private(RECOMMENDED, name, arms, epsilon), Colour.GREEN),
                 "UCB (not private)": (found.plain("ucb", name, arms), Colour.AMBER),
             }
             lines = [
@@ -212,9 +228,10 @@ def all_settings(found: EvaluationFindings) -> Picture:
             late = [time for time in wanted.dp_se(name, arms, epsilon).checkpoints if time >= 100]
             means = wanted.dp_se(name, arms, epsilon).instance.means
             bound = regret_lower_bound(means.tolist(), late, epsilon)
-            lines.append(Line("lower bound for private policies", late, bound, Colour.BLACK, "--", width=1.0))
+            lines.append(Line("lower bound (private)", late, bound, Colour.BLACK, "--", width=1.0))
             bottom = (block, row) == (len(sides) - 1, len(wanted.arms) - 1)
-            axes: dict[str, Any] = {"x_log": True, "y_log": True, "y_from": 10.0, "x_label": "pulls" if bottom else ""}
+            axes: dict[str, Any] = {"x_log": True, "y_log": True, "x_label": "pulls" if bottom else "", "ticks": ticks}
+            axes |= {"y_from": 10.0, "y_to": top}
             title = f"{name}, ε = {epsilon:g}" if row == 0 else ""
             panels.append(Panel(title, lines, y_label="" if column else f"K = {arms}", **axes))
             shown += [one for one, _ in runs.values()]

@@ -45,7 +45,8 @@ class Evaluation:
         horizon: Pulls of a run.
         runs: Runs of each setting, but:
         other_runs: Runs of the other forms of DP-UCB, at most; their regrets vary by a hundredth.
-        stepped_runs: Runs of DP-UCB on all trees, at most, which takes up to half a minute a run; 0 leaves it out.
+        stepped_runs: Runs of DP-UCB on all trees with more than five arms, at most: there it takes up to half a minute
+            a run. 0 leaves it out.
         many_runs: Runs of DP-SE for the ratios: that many, and again, until its mean is known within `PRECISION`.
         seed: Seed of all runs.
         instances: Names of instances.
@@ -82,12 +83,19 @@ class Evaluation:
 
     def forms(self) -> tuple[str, ...]:
         """Return the forms of DP-UCB that are simulated."""
-        return tuple(form for form in FORMS if self.runs_of(form)) if self.extended else FORMS[:2]
+        if not self.extended:
+            return FORMS[:2]
+        return tuple(form for form in FORMS if form != STEPPED or self.stepped_runs)
 
-    def runs_of(self, preset: str) -> int:
-        """Return the runs of a form of DP-UCB."""
-        most = {PUBLISHED: self.runs, STEPPED: self.stepped_runs}.get(preset, self.other_runs)
-        return min(self.runs, most)
+    def runs_of(self, preset: str, arms: int) -> int:
+        """Return the runs of a form of DP-UCB.
+
+        Args:
+            preset: The form.
+            arms: Number of arms.
+        """
+        stepped = self.runs if arms <= ARMS else self.stepped_runs
+        return min(self.runs, {PUBLISHED: self.runs, STEPPED: stepped}.get(preset, self.other_runs))
 
     def setting(self, policy: str, name: str, arms: int, **options: Any) -> Setting:
         """Return one setting of this evaluation.
@@ -120,7 +128,7 @@ class Evaluation:
             epsilon: Privacy parameter.
             preset: One of the known forms of DP-UCB.
         """
-        return self.setting("dp-ucb", name, arms, epsilon=epsilon, preset=preset, runs=self.runs_of(preset))
+        return self.setting("dp-ucb", name, arms, epsilon=epsilon, preset=preset, runs=self.runs_of(preset, arms))
 
     def swept(self, name: str, arms: int, epsilon: float, constant: float) -> Setting:
         """Return the baseline with a constant of the sweep.

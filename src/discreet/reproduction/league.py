@@ -84,7 +84,7 @@ class LeagueStudy:
         if policy in QUICK and place[1] == ARMS:
             return self.many_runs
         if policy == "dp-ucb":
-            return Evaluation(runs=self.runs).runs_of(DEFAULT)
+            return Evaluation(runs=self.runs).runs_of(DEFAULT, ARMS)
         if policy in SLOW:
             return min(self.runs, self.slowest_runs if arms_at(place) >= MANY_ARMS else self.slow_runs)
         return self.runs

@@ -105,7 +105,7 @@ def _claim_tables(found: EvaluationFindings) -> list[dict[str, Any]]:
             {
                 "form": form,
                 "rows": rows,
-                "runs": wanted.runs_of(form),
+                "runs": " or ".join(map(str, sorted({wanted.runs_of(form, arms) for arms in wanted.arms}))),
                 "counts": {str(verdict): count for verdict, count in count_verdicts(ratios).items()},
                 "least": min(ratios, key=lambda ratio: ratio.value),
                 "largest": max(ratio.value for ratio in ratios),

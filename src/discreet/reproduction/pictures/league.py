@@ -23,7 +23,8 @@ def league_picture(found: LeagueFindings) -> Picture:
         ]
         limit = Line("the lower bound", [-0.5, len(policies) - 0.5], [1, 1], Colour.BLACK, "--")
         ticks = [(place, policy.replace("-", "-\n")) for place, policy in policies.items()]
-        common: dict[str, Any] = {"x_label": "", "y_label": "regret over the bound", "y_log": True}
+        top = 5 * max(max(cloud.values) for cloud in clouds)  # with room for the numbers
+        common: dict[str, Any] = {"x_label": "", "y_label": "regret over the bound", "y_log": True, "y_to": top}
         panels.append(Panel(title, [limit], clouds, ticks=ticks, **common))
     return Picture(
         "league", "How far is every private policy from the lowest possible regret?", panels, columns=1, stretch=2.5

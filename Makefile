@@ -11,12 +11,13 @@ WORKERS = $(shell $(RUN) -c 'import os; print(os.cpu_count() + 1)')
 # What Python has compiled is kept: else every worker, and every program that a test starts, compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help reproduce test test-system prove verify supply-chain shop lint docs bench soak pin clean
+.PHONY: help reproduce results test test-system prove verify supply-chain shop lint docs bench soak pin clean
 .NOTPARALLEL: # two pips at a time would break the environment
 
 help:
 	@echo "make reproduce  the paper's evaluation: figures, tables and a report in reproduction/"
 	@echo "                REPRODUCE=--all adds every policy and stopping rule; REPRODUCE=--quick takes few runs"
+	@echo "make results    all of it, and then docs/results.md and the picture docs/regret.png anew"
 	@echo "make test       run the tests, doctests included"
 	@echo "make test-system  tests that need PostgreSQL, Chromium, Node, Ray or Dask, or kill processes"
 	@echo "make prove      have Coq check the proofs of privacy, compare their formulas with the code's, and break them"
@@ -50,6 +51,11 @@ $(VENV)/.kernels:
 
 reproduce: $(VENV)/.reproduce $(VENV)/.kernel-of-the-paper $(if $(findstring --all,$(REPRODUCE)),$(VENV)/.kernels)
 	$(RUN) -m discreet reproduce --output reproduction $(REPRODUCE)
+
+results:
+	$(MAKE) reproduce REPRODUCE=--all
+	cp reproduction/results.md docs/results.md
+	cp reproduction/figures/all-settings.png docs/regret.png
 
 # Tests that would only be left out again: schemathesis makes requests when they are collected.
 WITHOUT_SYSTEM = --ignore=tests/system --ignore=tests/service/test_openapi.py -p no:schemathesis

@@ -363,6 +363,7 @@ BATCHED = {
     "dp-chernoff-imed": {"first_batch": 1},
 }  # fmt: skip
 TREE, HYBRID = {"horizon": 3}, {"epsilon": 20.0}
+STEPPED = {"horizon": 3, "epsilon": LARGE, "preset": "all-trees"}
 
 INDEX_CASES = {
     "dp-imed, by tickets": Case(tickets(0), tickets(), 2),
@@ -385,6 +386,12 @@ INDEX_CASES = {
         )
     },
     "dp-ucb": Case(batches("dp-ucb", 0, 1, 1, **TREE), batches("dp-ucb", 1, 1, 1, **TREE), 2, lost=None),
+    **{
+        f"dp-ucb, all trees, {where}": Case(
+            batches("dp-ucb", 0, 1, 0, **STEPPED), batches("dp-ucb", *changed, **STEPPED), 1, epsilon=LARGE, lost=lost
+        )
+        for where, changed, lost in (("first step", (1, 1, 0), 1.0), ("second step", (0, 0, 0), 0.5))
+    },
     "dp-ucb-hybrid": Case(
         batches("dp-ucb-hybrid", 1, 0, 1, 1, 0, 1, **HYBRID), batches("dp-ucb-hybrid", 1, 0, 1, 0, 0, 1, **HYBRID),
         0, epsilon=HYBRID["epsilon"],

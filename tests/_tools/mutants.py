@@ -121,7 +121,7 @@ def bare_answers(patch, kind, is_bare):
     exact=[
         "dp-nas-released, first block", "dp-bernstein, first block", "dp-se", "dp-bai", "binary-tree",
         "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch", "dp-chernoff-imed, first batch",
-        "lazy-ucb, first block", "dp-se-sharp", "prefix-above-threshold, after a no",
+        "lazy-ucb, first block", "dp-se-sharp", "prefix-above-threshold, after a no", "dp-ucb, all trees, first step",
     ],
     audit=["dp-se", "dp-se-sharp", "dp-imed", "lazy-ucb"],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from discreet.lab.kernels import dp_ucb as trees
 from discreet.lab.kernels import kl_race, lazy_dp_ts, lazy_ucb
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import leader, new_track, pull
-from discreet.lab.kernels.randomness import bernoulli, beta, threshold
+from discreet.lab.kernels.randomness import bernoulli, beta, laplace, threshold
 from discreet.lab.kernels.ucb import exploration
 
 
@@ -79,6 +79,26 @@ def play_dp_ucb(chances, horizon, state, checkpoints, counters, hybrid):
         totals[arm] += bernoulli(state, threshold(chances[arm]))
         trees.close_block(state, counters, hybrid, paths[arm], noises[arm], track.pulls[arm], 1)
         noisy[arm] = totals[arm] + noises[arm].sum()
+        pull(track, arm, 1)
+    return track.counts
+
+
+@compiled
+def play_stepped_trees(chances, horizon, state, checkpoints, trees_of_steps):
+    """DP-UCB on trees over time steps."""
+    arms, track = chances.size, new_track(chances.size, checkpoints)
+    totals, noises, indices, paths = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros((arms, 64))
+    for time in range(1, horizon + 1):
+        arm = time - 1
+        if time > arms:
+            for each in range(arms):
+                pulls = track.pulls[each]
+                total = totals[each] + noises[each] + trees_of_steps.relaxation
+                indices[each] = total / pulls + math.sqrt(2 * math.log(time) / pulls)
+            arm = indices.argmax()
+        totals[arm] += bernoulli(state, threshold(chances[arm]))
+        for each in range(arms):
+            noises[each] = trees.add_node(paths[each], time, laplace(state, trees_of_steps.scale))
         pull(track, arm, 1)
     return track.counts
 

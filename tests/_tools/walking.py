@@ -84,6 +84,7 @@ CASES |= {key: partial(driver, Stream, key) for key in PRIVATE_RULES}
 CASES |= {
     "dp-se by tickets": partial(driver, Bandit, "dp-se", horizon=2000),
     "dp-ucb by totals": partial(driver, Totals, "dp-ucb"),
+    "dp-ucb on all trees": partial(driver, Bandit, "dp-ucb", preset="all-trees"),
     "dp-nas by totals": partial(driver, Totals, "dp-nas"),
     "dp-bernstein by totals": partial(driver, Totals, "dp-bernstein"),
     "guess-and-double of dp-ucb": partial(

@@ -1,9 +1,10 @@
-"""DP-UCB in its three forms, and on hybrid counters."""
+"""DP-UCB in its four forms, and on hybrid counters."""
 
 import math
 
 import pytest
 
+import discreet
 from discreet import DPUCB, UCB, ArgumentError, DPHybridUCB, SimulatedNoise, Totals, Unit
 from discreet.core.tails import laplace_sum_radius
 from discreet.testing import ScriptedNoise
@@ -15,6 +16,7 @@ PRESETS = [
     ("event-level", LOG**2 * math.log(4 * 1000 * LOG * 1000) / 0.5, 0.5),
     ("mishra-thakurta-2015", 4 * LOG**2 * math.log(4 * 1000 * LOG * 1000) / 0.5, 0.125),
     ("thesis", math.sqrt(8) * LOG**1.5 * math.log(2000) / 0.5, 0.5),
+    ("all-trees", 0.0, 0.5),
 ]
 
 
@@ -25,9 +27,11 @@ def test_presets(preset, relaxation, tree_epsilon):
     assert policy.privacy.epsilon == 0.5
     driver = Totals(policy, ScriptedNoise([]))
     for arm in range(4):
-        (node,) = driver.close({arm: policy.grid.width if arm == 2 else 0})
-        assert node.epsilon == pytest.approx(tree_epsilon / 10)  # ten levels
-        assert node.scale == pytest.approx(10 * policy.grid.width / tree_epsilon)
+        nodes = driver.close({arm: policy.grid.width if arm == 2 else 0})
+        assert [node.arm for node in nodes] == ([0, 1, 2, 3] if preset == "all-trees" else [arm])
+        for node in nodes:
+            assert node.epsilon == pytest.approx(tree_epsilon / 10)  # ten levels
+            assert node.scale == pytest.approx(10 * policy.grid.width / tree_epsilon)
     exploration = math.sqrt(2 * math.log(2000)) if preset == "thesis" else math.sqrt(2 * math.log(5))
     assert driver.algorithm.index(2, 5) == pytest.approx(1 + exploration + relaxation)
     assert driver.plan().pulls == {2: 1}
@@ -41,11 +45,33 @@ def test_mishra_and_thakurta_protect_a_row_and_the_others_a_reward():
             assert driver.close({0: 0})
 
 
-def test_without_noise_and_relaxation_it_is_ucb():
+@pytest.mark.parametrize("preset", ["event-level", "all-trees"])
+def test_without_noise_and_relaxation_it_is_ucb(preset):
     rewards, horizon = Recorded.coins(4, [0.3, 0.5, 0.6], 3000), 3000
-    quiet = DPUCB(range(3), epsilon=1.0, horizon=horizon, relaxation=0.0)
+    quiet = DPUCB(range(3), epsilon=1.0, horizon=horizon, preset=preset, relaxation=0.0)
     plain = UCB(range(3), horizon=horizon)
     assert drive(quiet, rewards, ScriptedNoise([])).algorithm.pulls == drive(plain, rewards).algorithm.pulls
+
+
+def test_on_all_trees_the_totals_are_those_of_the_nodes_that_cover_each_time():
+    """Rebuilt here from the releases alone: at time t those of the set bits of t, the largest node first."""
+    policy = DPUCB(["A", "B"], epsilon=1.0, horizon=200, preset="all-trees")
+    driver, nodes = Totals(policy, SimulatedNoise(5)), {"A": {}, "B": {}}
+    for time in range(1, 201):
+        (arm,) = driver.plan().pulls
+        for node in driver.close({arm: policy.grid.width // 2}):
+            nodes[node.arm][time] = node
+        ends, rest = [], time
+        while rest:
+            ends.append(rest)
+            rest &= rest - 1
+        now = driver.algorithm
+        for index, name in enumerate("AB"):
+            cover = [nodes[name][end] for end in ends]
+            assert sum(node.rewards for node in cover) == now.pulls[index]
+            assert now.total(index) == pytest.approx(sum(node.steps for node in cover) / policy.grid.width)
+    assert now.privacy.theorem is discreet.Theorem.BY_HAND
+    assert discreet.spent(now.ledger) == pytest.approx(1.0)  # the first reward is in a node of each level
 
 
 def test_at_the_papers_scale_it_has_the_known_relaxation():
@@ -61,7 +87,10 @@ def test_at_the_papers_scale_it_has_the_known_relaxation():
     [
         ({"relaxation": -1.0}, r"relaxation must not be negative, got -1.0"),
         ({"gamma": 1.0}, r"gamma must lie strictly between 0 and 1, got 1.0"),
-        ({"preset": "2015"}, "preset must be 'event-level' or 'mishra-thakurta-2015' or 'thesis', got '2015'"),
+        (
+            {"preset": "2015"},
+            "preset must be 'event-level' or 'mishra-thakurta-2015' or 'thesis' or 'all-trees', got '2015'",
+        ),
         ({"horizon": None}, "horizon must be a number, got None"),
     ],
 )

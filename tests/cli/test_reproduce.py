@@ -35,7 +35,7 @@ def test_reproduce(run, tiny, tmp_path):
     assert out.startswith("- DP-SE is better.\n")
     for place in ("report.html", "figures", "data", "settings"):
         assert str(tmp_path / "here" / place) in out
-    assert (tmp_path / "here" / "report.html").read_text() == "2"
+    assert (tmp_path / "here" / "report.html").read_text() == "3"  # DP-SE, and two forms of DP-UCB
     code, out, _ = run("reproduce", "--output", tmp_path / "here", "--json", "--engine", "serial")
     assert code == 0
     assert json.loads(out)["headlines"] == ["DP-SE is better."]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.reproduction.evaluation import Evaluation
-from discreet.reproduction.headlines import Reproduced
+from discreet.reproduction.parts import Reproduced
 from discreet.reproduction.reproduce import every_picture
 
 ROOT = Path(__file__).parents[2]
@@ -72,12 +72,16 @@ def test_a_name_that_is_not_there_is_found_out():
         found("discreet.theory.no_such_bound")
 
 
-def test_every_figure_is_made():
+def test_every_figure_is_made_under_its_number():
     evaluation = Evaluation(horizon=100, runs=1).run()
-    made = {f"{picture.name}.png" for picture in every_picture(Reproduced(evaluation))}
-    named = re.findall(r"`([\w.-]+\.png)`", PAGE)
-    assert len(named) == len(set(named)) == 12
-    assert set(named) <= made
+    titles = {f"{picture.name}.png": picture.title for picture in every_picture(Reproduced(evaluation))}
+    named = re.findall(r"\(`(fig:[^`]*)`\).*`([\w.-]+\.png)`", PAGE)
+    assert len(named) == len(dict(named)) == 12
+    for label, file in named:
+        (instance,) = re.findall(r"setting(\d)", label)
+        epsilons = re.findall(r"eps([\d.]+)&([\d.]+)", label)
+        common = f"ε = {' and '.join(epsilons[0])}" if epsilons else "K = 5"
+        assert titles[file].endswith(f"C{instance} with {common}, T = 100")
 
 
 def test_every_row_has_a_verdict():

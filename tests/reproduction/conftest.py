@@ -12,14 +12,17 @@ from discreet.reproduction.stopping import StoppingStudy
 @pytest.fixture(scope="session")
 def paper():
     """The paper's evaluation on two instances, without what lies beyond it."""
-    return Evaluation(horizon=20_000, runs=3, instances=("C1", "C4"), arms=(3, 5), epsilons=(0.5, 1.0)).run()
+    return Evaluation(
+        horizon=20_000, runs=3, instances=("C1", "C4"), arms=(3, 5), epsilons=(0.5, 1.0), many_runs=100
+    ).run()
 
 
 @pytest.fixture(scope="session")
 def extended():
     """An extended evaluation on two instances."""
-    small = {"horizon": 20_000, "runs": 3, "instances": ("C1", "C4"), "arms": (3, 5), "epsilons": (0.5, 1.0)}
-    return Evaluation(**small, extended=True, constants=(1, 8), wide_sweep=(3, 1.0)).run()
+    small = {"horizon": 20_000, "runs": 3, "instances": ("C1", "C4"), "arms": (3, 5), "epsilons": (0.25, 1.0)}
+    few = {"many_runs": 100, "stepped_runs": 2}
+    return Evaluation(**small, **few, extended=True, constants=(1, 8), wide_sweep=(3, 1.0)).run()
 
 
 @pytest.fixture(scope="session")

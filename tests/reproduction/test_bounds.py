@@ -5,7 +5,7 @@ import pytest
 from discreet import theory
 from discreet.reproduction import bounds
 from discreet.reproduction.bounds import BoundRow, bound_rows
-from discreet.reproduction.headlines import Reproduced
+from discreet.reproduction.parts import Reproduced
 from discreet.reproduction.report import render_results
 
 

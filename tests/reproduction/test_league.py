@@ -40,6 +40,8 @@ def test_settings_of_the_evaluation_are_not_simulated_again():
     league, paper = set(LeagueStudy().settings()), set(Evaluation().settings())
     assert {one.algorithm for one in league & paper} == {"dp-se", "dp-ucb"}
     assert len(league & paper) == 2 * 64
+    beyond = set(Evaluation(extended=True).settings())
+    assert {one.algorithm for one in league & beyond - paper} == {"dp-se-svt", "dp-se-modified"}
 
 
 def test_rows_and_standings_are_the_results(league):

@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 from discreet.lab.engines import Serial
-from discreet.reproduction import report, reproduce
-from discreet.reproduction.headlines import Reproduced, headlines
+from discreet.reproduction import claim, evaluation, report, reproduce
+from discreet.reproduction.parts import Reproduced, every_picture, headlines
 from discreet.reproduction.report import render_page, render_results
-from discreet.reproduction.reproduce import Reproduction, every_picture, write_report
-from discreet.reproduction.tables import bandit_tables, stopping_tables, write_table
+from discreet.reproduction.reproduce import Reproduction, write_report
+from discreet.reproduction.tables import bandit_tables, claim_table, stopping_tables, write_table
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_the_report_of_the_papers_evaluation_stands_alone(paper, tmp_path):
     assert "<script" not in html
     pictures = every_picture(Reproduced(paper))
     assert [picture.name for picture in pictures] == [
-        "paper-epsilon-C1", "paper-epsilon-C4", "paper-arms-C1-epsilon-0.5-1", "paper-arms-C4-epsilon-0.5-1",
+        "paper-01", "paper-02", "paper-03", "paper-04",
     ]  # fmt: skip
     for picture in pictures:
         assert (tmp_path / "figures" / f"{picture.name}.png").stat().st_size > 5000
@@ -40,15 +40,16 @@ def test_the_report_of_the_papers_evaluation_stands_alone(paper, tmp_path):
     assert html.count("data:image/png;base64,") == len(pictures)
     for text in ("95 % interval", "median", "failed", "2019", "numpy", "20,000", "1.5 s", "REPRODUCE=--all"):
         assert text in html
-    for cell in paper.study.cells():
-        ratio = paper.ratio(*cell)
-        assert f"{ratio:.1f}" in html or f"{ratio:.2f}" in html
+    for form in paper.study.forms():
+        for cell in paper.study.cells():
+            value = paper.ratio(*cell, form).value
+            assert f"{value:.{1 if value >= 10 else 2}f} ± " in html
     assert sorted(path.name for path in (tmp_path / "data").glob("*.csv")) == [
-        "arms.csv", "curves.csv", "runs.csv", "settings.csv",
+        "arms.csv", "claim.csv", "curves.csv", "runs.csv", "settings.csv",
     ]  # fmt: skip
-    total = len(pictures) + 4 + 1
+    total = len(pictures) + 5 + 1
     assert [step[1:] for step in told] == [(done, total) for done in range(total + 1)]
-    assert {step[0] for step in told} >= {"drawing paper-epsilon-C1", "writing table runs", "writing the report"}
+    assert {step[0] for step in told} >= {"drawing paper-01", "writing table runs", "writing the report"}
 
 
 def test_studies_that_were_left_out_leave_nothing_behind(paper, everything):
@@ -84,30 +85,40 @@ def test_the_whole_report_has_every_picture_and_table(everything, tmp_path, monk
 def test_a_reproduction_simulates_what_is_missing_and_writes_the_report(tmp_path, monkeypatch):
     monkeypatch.setattr(reproduce, "write_picture", lambda picture, folder: b"")
     wanted = Reproduction.of(quick=True, horizon=1000, runs=1)
+    monkeypatch.setattr(evaluation, "MOST_RUNS", 1)
     for told in ([], []):
         made = wanted.run(tmp_path, Serial(), lambda *step, told=told: told.append(step))
         assert made.page == tmp_path / "report.html"
-        assert ("simulating DP-SE and DP-UCB", 32, 32) in told
-        assert len(list((tmp_path / "settings").iterdir())) == len(wanted.settings()) == 32
+        assert ("simulating DP-SE and DP-UCB", 192, 192) in told
+        assert len(list((tmp_path / "settings").iterdir())) == len(wanted.settings()) == 192
     assert set(wanted.studies()) == {"paper"}
     assert set(Reproduction.of(everything=True, quick=True).studies()) == {"paper", "stopping", "league", "roads"}
 
 
 def test_headlines_count_what_is_there(paper):
-    ratios = [paper.ratio(*cell) for cell in paper.study.cells()]
-    (first, _) = headlines(Reproduced(paper))["The paper's bandits"]
-    assert f"in {sum(ratio >= 5 for ratio in ratios)} of {len(ratios)} settings" in first
-    assert f"the smallest ratio is {min(ratios):.2f}" in first
+    sentences = headlines(Reproduced(paper))["The paper's bandits"]
+    assert [sentence[:26] for sentence in sentences[:2]] == ["With DP-UCB as published, ", 'With the "event-level" for']
+    for form, sentence in zip(paper.study.forms(), sentences, strict=False):
+        ratios = [paper.ratio(*cell, form) for cell in paper.study.cells()]
+        holds, fails = (sum(test(one) for one in ratios) for test in (lambda r: r.low >= 5, lambda r: r.high < 5))
+        assert f"holds in {holds} of {len(ratios)} settings, fails in {fails or 'none'}, and" in sentence
+        assert f"in {len(ratios) - holds - fails or 'none'}; the smallest ratio is {min(ratios)}, on" in sentence
 
 
 def test_a_claim_that_fails_is_marked(extended, monkeypatch):
-    monkeypatch.setattr(report, "CLAIM", 1e9)
-    html = render_page(Reproduced(extended), [], {}, [], 1.0)
-    assert html.count("✗</td>") == len(extended.study.cells()) + 2 * 2 * 2  # and two other forms, with five arms
+    for threshold, mark, sentence in (
+        (1e9, " ✗</td>", "holds in 0 of 8 settings, fails in 8"),
+        (0.0, "", "holds in 8"),
+    ):
+        monkeypatch.setattr(claim, "CLAIM", threshold)
+        html = render_page(Reproduced(extended), [], {}, [], 1.0)
+        assert sum(html.count(f"{one}</td>") for one in (" ✗", " ?")) == (4 * 8 + 4 if mark else 0)  # and the smallest
+        assert html.count(sentence) == 4
 
 
 def test_tables_are_tidy_and_equal_in_both_formats(paper, stopping, league, tmp_path):
     written = {**bandit_tables(paper.results), **stopping_tables(stopping.results), "league": league.rows}
+    written["claim"] = claim_table(paper)
     tables = {}
     for name, parts in written.items():
         write_table(parts, tmp_path / f"{name}.csv")
@@ -118,6 +129,8 @@ def test_tables_are_tidy_and_equal_in_both_formats(paper, stopping, league, tmp_
     assert len(tables["stopping_runs"]) == sum(one.setting.runs for one in stopping.results)
     assert len(tables["settings"]) == len(paper.results)
     assert len(tables["runs"]) == len(paper.results) * 3
+    assert len(tables["claim"]) == 2 * len(paper.study.cells())
+    assert set(tables["claim"].verdict) <= {"holds", "fails", "too close to call"}
     assert len(tables["curves"]) == sum(len(one.setting.checkpoints) for one in paper.results)
     each = ["policy", "epsilon", "options", "instance", "arms", "run"]
     assert (tables["arms"].groupby(each, dropna=False).pulls.sum() == 20_000).all()

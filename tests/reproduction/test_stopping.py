@@ -9,7 +9,7 @@ from discreet import theory
 from discreet.audit.limits import upper_limit
 from discreet.lab import simulate
 from discreet.reproduction.headlines import stopping_headlines
-from discreet.reproduction.pictures.stopping import CONFIDENCE, NAMES, stopping_pictures
+from discreet.reproduction.pictures.stopping import NAMES, stopping_pictures
 from discreet.reproduction.report import stopping_row
 from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, Problem, StoppingStudy, slope
 
@@ -102,7 +102,7 @@ def test_the_price_of_privacy_grows_like_one_over_epsilon(stopping, study):
 def test_pictures_show_the_results(stopping, pictures, study):
     assert list(pictures) == [
         "stopping-distance", "stopping-sweep-signs", "stopping-sweep-clicks", "stopping-distributions",
-        "stopping-price", "stopping-failures",
+        "stopping-price",
     ]  # fmt: skip
     for kind, panel in zip(ENDS, pictures["stopping-distance"].panels, strict=True):
         for rule, cloud in zip(RULES, panel.clouds, strict=False):
@@ -118,22 +118,15 @@ def test_pictures_show_the_results(stopping, pictures, study):
         assert lines["lower bound, any rule"].y == [one.lower_bound(private=False) for one in problems]
 
 
-def test_failures_are_counted_with_an_upper_limit(stopping, pictures, study):
-    panel = pictures["stopping-failures"].panels[0]
-    line = next(line for line in panel.lines if line.label == NAMES["dp-nas"])
-    counted = [stopping.risked("dp-nas", one).failure_rate for one in study.risky()["ε = 0.5"]]
-    assert [0.0 if math.isnan(rate) else rate for rate in line.y] == counted
-    # The upper limit's definition: at that rate so few failures or fewer have a probability of 5 %.
-    for failed in (0, 3):
-        rate = upper_limit(failed, 50, 1 - CONFIDENCE)
-        seen = sum(math.comb(50, k) * rate**k * (1 - rate) ** (50 - k) for k in range(failed + 1))
-        assert seen == pytest.approx(0.05, rel=1e-5)
-    assert upper_limit(50, 50, 1 - CONFIDENCE) == 1
-
-
 def test_the_sentences_and_rows_are_computed(stopping, study):
     said = stopping_headlines(stopping)
     assert f"DP exponential NAS {np.median(stopping.distances('dp-exp-nas', 'signs')):.0f} (" in said[0]
+    limits = [
+        upper_limit(int(one.failed.sum()), 50, 0.05) / dict(one.setting.options)["beta"]
+        for problems in study.risky().values() for problem in problems for rule in RULES
+        for one in [stopping.risked(rule, problem)]
+    ]  # fmt: skip
+    assert f"of its beta; with 95 % confidence none exceeds {100 * max(limits):.0f} % of it." in said[-1]
     shares = stopping.shares_of_the_theorem()
     assert f"in {sum(share > 1 for share in shares) or 'none'} of {len(shares)} problems" in said[3]
     assert f"{100 * max(shares):.1f} %" in said[3]

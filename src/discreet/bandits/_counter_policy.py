@@ -39,13 +39,17 @@ class CounterPolicy(StepWisePolicy):
         return max(range(len(self.arms)), key=lambda arm: self.index(arm, time))
 
     def _decide(self, releases: Sequence[Release]) -> None:
-        (release,) = releases
-        arm = self._index[release.arm]
-        self._totals[arm] = self._running_total(arm, release)
+        for release in releases:
+            arm = self._index[release.arm]
+            self._totals[arm] = self._running_total(arm, release)
+
+    def _level(self, node: Release) -> int:
+        """Return the level of a node: it covers 2^level items of its arm's tree."""
+        return node.rewards.bit_length() - 1
 
     def _running_total(self, arm: int, node: Release) -> int:
         """Return the total with one more node, which takes the place of all lower ones."""
-        level, nodes = node.rewards.bit_length() - 1, self._nodes[arm]
+        level, nodes = self._level(node), self._nodes[arm]
         nodes += [0] * (level + 1 - len(nodes))
         total: int = self._totals[arm] - sum(nodes[:level]) + node.steps
         nodes[: level + 1] = [0] * level + [node.steps]

@@ -25,7 +25,7 @@ def _reproduce(
     everything: Annotated[
         bool, typer.Option("--all", help="Go beyond the paper: every policy and rule against its lower bound.")
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, and five arms only.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, and beyond the paper fewer arms.")] = False,
     runs: Annotated[int | None, opt.whole("Runs of each setting of the bandits.", show_default="30, quick 3")] = None,
     horizon: opt.Horizon = HORIZON,
     seed: opt.Seed = SEED,

@@ -10,7 +10,7 @@ from discreet.core.errors import ArgumentError, FinishedError, StateError
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
 from discreet.core.options import checked_options, field_names, learned_fields, required_options
-from discreet.core.plans import Arm, Plan, ThresholdQuery, TotalsQuery, Vector, VectorsQuery
+from discreet.core.plans import Arm, Plan, StepsQuery, ThresholdQuery, TotalsQuery, Vector, VectorsQuery
 from discreet.core.privacy import NOT_PRIVATE, Privacy, Theorem, Unit
 from discreet.core.releases import Kind, Release
 from discreet.core.statistics import Statistic
@@ -92,7 +92,7 @@ class Algorithm(ABC):
         plan = self.plan()
         if plan is None:
             raise FinishedError(f"this {self.key} has finished: there is nothing left to learn")
-        if not _fits(plan, releases):
+        if not self._fits(plan, releases):
             raise StateError(f"the releases are not those that epoch {plan.epoch} of this {self.key} plans")
         self._planned = None
         self._ledger.close_epoch(releases)
@@ -197,6 +197,24 @@ class Algorithm(ABC):
     def _plan(self) -> Plan | None:
         """Return the next plan, from options and learned fields alone."""
 
+    def _fits(self, plan: Plan, releases: Sequence[Release]) -> bool:
+        """Return True if releases are of the plan's epoch, and as many as its query asks for."""
+        query, arms = plan.query, len(plan.pulls)
+        if not releases:
+            return not plan.releases
+        first = releases[0]
+        tests = first.kind == _TESTS
+        if first.epoch != plan.epoch or tests is not isinstance(query, ThresholdQuery | VectorsQuery):
+            return False
+        if isinstance(query, TotalsQuery):
+            return len(releases) == (arms - len(query.held)) * len(query.epsilons)
+        if isinstance(query, VectorsQuery):
+            halted = Vector.halted(query.vectors, releases[1:])
+            return first.above is bool(halted) and len(releases) == 1 + sum(map(len, halted.values()))
+        if isinstance(query, StepsQuery):
+            return [one.arm for one in releases] == list(self.taken)
+        return query is not None and len(releases) == (1 + first.above * arms if tests else arms)
+
     @abstractmethod
     def _learn(self, plan: Plan, releases: Sequence[Release]) -> None:
         """Update learned fields. `epoch` is already that of the end."""
@@ -207,20 +225,3 @@ def _copied(value: Any) -> Any:
     if type(value) is not list:
         return value
     return [list(item) if type(item) is list else item for item in value]
-
-
-def _fits(plan: Plan, releases: Sequence[Release]) -> bool:
-    """Return True if releases are of the plan's epoch, and as many as its query asks for."""
-    query, arms = plan.query, len(plan.pulls)
-    if not releases:
-        return not plan.releases
-    first = releases[0]
-    tests = first.kind == _TESTS
-    if first.epoch != plan.epoch or tests is not isinstance(query, ThresholdQuery | VectorsQuery):
-        return False
-    if isinstance(query, TotalsQuery):
-        return len(releases) == (arms - len(query.held)) * len(query.epsilons)
-    if isinstance(query, VectorsQuery):
-        halted = Vector.halted(query.vectors, releases[1:])
-        return first.above is bool(halted) and len(releases) == 1 + sum(map(len, halted.values()))
-    return query is not None and len(releases) == (1 + first.above * arms if tests else arms)

@@ -191,6 +191,33 @@ class CounterQuery(NamedTuple):
         return self.epsilon, self.horizon
 
 
+class StepsQuery(NamedTuple):
+    """Add one time step to every arm's tree, and release the node that it completes of each arm.
+
+    The planned arm's tree takes its reward, and the tree of every other arm takes nothing: a 0. So all trees have as
+    many items, and the noise of an arm is drawn anew while others are pulled.
+
+    Attributes:
+        epsilon: What a reward pays for all nodes that it lies in.
+        horizon: The number of time steps.
+        series: The trees that the steps are added to.
+    """
+
+    epsilon: float
+    horizon: int
+    series: Series = (0,)
+
+    @property
+    def prices(self) -> tuple[float, ...]:
+        """The prices that one reward pays. The sum is its whole price."""
+        return (self.epsilon,)
+
+    @property
+    def terms(self) -> tuple[object, ...]:
+        """The terms that may not change within a series."""
+        return self.epsilon, self.horizon
+
+
 class SamplesQuery(NamedTuple):
     """Hand over samples as they are, for algorithms that are not private.
 
@@ -211,7 +238,7 @@ class SamplesQuery(NamedTuple):
         return ()
 
 
-Query = TotalsQuery | ThresholdQuery | VectorsQuery | CounterQuery | SamplesQuery
+Query = TotalsQuery | ThresholdQuery | VectorsQuery | CounterQuery | StepsQuery | SamplesQuery
 
 
 class Plan(NamedTuple):

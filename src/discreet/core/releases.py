@@ -34,7 +34,8 @@ class Release(NamedTuple):
     Attributes:
         epoch: The epoch in which it was released.
         kind: What it says.
-        spans: The rewards that it covers: arm, first and last, counted from 1 for each arm.
+        spans: The rewards that it covers: arm, first and last, counted from 1 for each arm. The last one lies before
+            the first where it covers none.
         steps: The released integer in grid steps; None for tests, an array for samples.
         scale: The scale of its noise, in grid steps.
         epsilon: What it costs each of its rewards.

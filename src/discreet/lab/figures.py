@@ -1,7 +1,7 @@
 """Figures in two halves: plain data that says what is drawn, and a painter that draws it with matplotlib.
 
 Colours are Okabe and Ito's, which people with any kind of colour vision can tell apart; epsilons and policies also
-differ in line style or marker. Legends stand outside the panels.
+differ in line style or marker. A legend stands inside its panel where lines leave room, or below all panels.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PULLS, REGRET = "pulls t", "pseudo-regret"
 PANEL_WIDTH, PANEL_HEIGHT = 3.4, 2.45  # inches: two panels fill the width of a page
+SMALL_WIDTH, SMALL_HEIGHT = 1.3, 1.05
+BELOW = -0.125  # where names of groups stand, in heights of a panel
+SHORT = 20  # characters: a panel has room for two columns of such labels
 DPI = 150
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LOOKS: dict[Any, Any] = {
@@ -57,6 +60,16 @@ LOOKS: dict[Any, Any] = {
     "grid.linewidth": 0.5,
     "lines.linewidth": 1.4,
     "lines.markersize": 4,
+}
+
+SMALL_LOOKS: dict[Any, Any] = {
+    "font.size": 6.5,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7.5,
+    "legend.fontsize": 8.5,
+    "xtick.labelsize": 6,
+    "ytick.labelsize": 6,
+    "lines.linewidth": 1.1,
 }
 
 
@@ -97,7 +110,7 @@ class Cloud:
         values: Heights of the points.
         colour: A colour of matplotlib.
         marker: A marker of matplotlib.
-        note: Text beside the median.
+        note: Text above the points.
     """
 
     label: str
@@ -122,7 +135,10 @@ class Panel:
         y_log: Make the y-axis logarithmic.
         y_from: Lower end of the y-axis; by default as the data ask for.
         y_to: Upper end of the y-axis.
+        x_to: Upper end of the x-axis, from 0.
         ticks: Places and labels of ticks on the x-axis; by default matplotlib's.
+        groups: Groups of ticks, each with its first place, its last place and a name, which stands below them.
+        own_legend: Give it a legend of its own, at the lower right; else its lines are in one below all panels.
     """
 
     title: str
@@ -134,7 +150,10 @@ class Panel:
     y_log: bool = False
     y_from: float | None = None
     y_to: float | None = None
+    x_to: float | None = None
     ticks: Sequence[tuple[float, str]] = ()
+    groups: Sequence[tuple[float, float, str]] = ()
+    own_legend: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,6 +166,7 @@ class Picture:
         panels: The panels, row by row.
         columns: Panels in a row.
         stretch: Factor by which its panels are wider than usual.
+        small: Draw small panels on common axes, whose numbers stand at the edges of the page alone.
         simulations: The results that it shows, for the table beside it.
     """
 
@@ -155,6 +175,7 @@ class Picture:
     panels: Sequence[Panel]
     columns: int = 2
     stretch: float = 1.0
+    small: bool = False
     simulations: Sequence[Simulation] = field(default=(), compare=False)
 
 
@@ -179,18 +200,20 @@ def paint(picture: Picture) -> Figure:
     import matplotlib as mpl  # noqa: PLC0415
     from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415  (no pyplot: no windows, no global state)
 
-    rows = -(-len(picture.panels) // picture.columns)
-    with mpl.rc_context(LOOKS):
+    rows, small = -(-len(picture.panels) // picture.columns), picture.small
+    width, height = (SMALL_WIDTH, SMALL_HEIGHT) if small else (PANEL_WIDTH, PANEL_HEIGHT)
+    with mpl.rc_context({**LOOKS, **(SMALL_LOOKS if small else {})}):
         alone = 1.6 if len(picture.panels) == 1 else 1.0
-        size = (alone * picture.stretch * PANEL_WIDTH * picture.columns, alone * PANEL_HEIGHT * rows + 0.75)
+        size = (alone * picture.stretch * width * picture.columns, alone * height * rows + 0.75)
         figure = NewFigure(figsize=size, layout="constrained")
         figure.suptitle(picture.title, fontsize=10)
-        axes = figure.subplots(rows, picture.columns, squeeze=False).ravel().tolist()
+        axes = figure.subplots(rows, picture.columns, squeeze=False, sharex=small, sharey=small).ravel().tolist()
         for ax, panel in zip(axes, picture.panels, strict=False):
             _paint_panel(ax, panel)
         for ax in axes[len(picture.panels) :]:
             ax.remove()
-        _shared_legend(figure, axes, columns=2 * picture.columns)
+        shared = [ax for ax, panel in zip(axes, picture.panels, strict=False) if not panel.own_legend]
+        _shared_legend(figure, shared, columns=2 * picture.columns)
     return figure
 
 
@@ -203,13 +226,7 @@ def _paint_panel(ax: Axes, panel: Panel) -> None:
         if line.low is not None:
             ax.fill_between(line.x, line.low, line.high, color=line.colour, alpha=0.18, linewidth=0)
     for cloud in panel.clouds:
-        aside = np.random.default_rng(0).uniform(-0.1, 0.1, len(cloud.values))  # so that equal values show
-        points: dict[str, Any] = {"color": cloud.colour, "alpha": 0.6, "markersize": 3.5, "markeredgewidth": 0}
-        ax.plot(cloud.place + aside, cloud.values, cloud.marker, label=cloud.label, **points)
-        ax.hlines(np.median(cloud.values), cloud.place - 0.16, cloud.place + 0.16, color=Colour.BLACK, linewidth=1.2)
-        if cloud.note:
-            place = (cloud.place + 0.2, float(np.median(cloud.values)))
-            ax.annotate(cloud.note, place, va="center", fontweight="bold", color=cloud.colour)
+        _paint_cloud(ax, cloud)
     ax.set_title(panel.title)
     ax.set_xlabel(panel.x_label)
     ax.set_ylabel(panel.y_label)
@@ -220,9 +237,42 @@ def _paint_panel(ax: Axes, panel: Panel) -> None:
         else:
             axis.set_major_formatter(EngFormatter(sep=""))  # 20M, 500k
     ax.set_ylim(bottom=panel.y_from, top=panel.y_to)
+    if panel.x_to is not None:
+        ax.set_xlim(0, panel.x_to)
     if panel.ticks:
         ax.set_xticks([place for place, _ in panel.ticks], [text for _, text in panel.ticks], minor=False)
+    for first, last, name in panel.groups:
+        _paint_group(ax, first, last, name)
     ax.minorticks_off()
+    if panel.own_legend:
+        columns = 2 if max(len(line.label) for line in panel.lines) < SHORT else 1
+        looks: dict[str, Any] = {
+            "framealpha": 0.85,
+            "borderpad": 0.3,
+            "borderaxespad": 1.5,
+            "columnspacing": 1.0,
+            "handlelength": 2.6,
+        }
+        ax.legend(loc="lower right", ncols=columns, **looks)
+
+
+def _paint_cloud(ax: Axes, cloud: Cloud) -> None:
+    aside = np.random.default_rng(0).uniform(-0.1, 0.1, len(cloud.values))  # so that equal values show
+    points: dict[str, Any] = {"color": cloud.colour, "alpha": 0.6, "markersize": 3.5, "markeredgewidth": 0}
+    ax.plot(cloud.place + aside, cloud.values, cloud.marker, label=cloud.label, **points)
+    ax.hlines(np.median(cloud.values), cloud.place - 0.16, cloud.place + 0.16, color=Colour.BLACK, linewidth=1.2)
+    if cloud.note:  # above all points, and above a line at 1 that may pass there
+        place = (cloud.place, max(float(np.max(cloud.values)), 1.0))
+        looks: dict[str, Any] = {"ha": "center", "va": "bottom", "fontweight": "bold", "color": cloud.colour}
+        ax.annotate(cloud.note, place, xytext=(0, 4), textcoords="offset points", **looks)
+
+
+def _paint_group(ax: Axes, first: float, last: float, name: str) -> None:
+    """Draw a line below some ticks, with a name under it."""
+    below: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "annotation_clip": False}
+    ends = {"arrowstyle": "-", "color": Colour.GREY, "linewidth": 1.0}
+    ax.annotate("", (first - 0.35, BELOW), (last + 0.35, BELOW), arrowprops=ends, **below)
+    ax.annotate(name, ((first + last) / 2, BELOW), (0, -3), textcoords="offset points", ha="center", va="top", **below)
 
 
 def _power_of_ten(value: float, _: int) -> str:
@@ -298,10 +348,20 @@ def write_picture(picture: Picture, folder: Path) -> bytes:
     figure = paint(picture)
     png = io.BytesIO()
     figure.savefig(png, dpi=DPI, metadata={"Software": None})
-    (folder / f"{picture.name}.png").write_bytes(png.getvalue())
+    content = _fewer_colours(png) if picture.small else png.getvalue()
+    (folder / f"{picture.name}.png").write_bytes(content)
     figure.set_layout_engine("none")  # it has its layout now, which takes long to find
     figure.savefig(folder / f"{picture.name}.pdf", metadata={"CreationDate": None})
-    return png.getvalue()
+    return content
+
+
+def _fewer_colours(png: io.BytesIO) -> bytes:
+    """Return a picture in 48 colours, which takes a third of the room: many small panels make a large file."""
+    from PIL import Image  # noqa: PLC0415  (matplotlib needs it too)
+
+    smaller = io.BytesIO()
+    Image.open(png).convert("RGB").quantize(48).save(smaller, "png", optimize=True)
+    return smaller.getvalue()
 
 
 def inline_picture(draw: Callable[[], Any], dpi: int = 110) -> str:

@@ -14,6 +14,7 @@ from discreet.core.plans import (
     Plan,
     Query,
     SamplesQuery,
+    StepsQuery,
     ThresholdQuery,
     TotalsQuery,
     VectorsQuery,
@@ -26,6 +27,7 @@ from discreet.mechanisms.noisy_totals import NoisyTotals
 from discreet.mechanisms.samples import Samples
 from discreet.mechanisms.shared_vectors import SharedVectors
 from discreet.mechanisms.sparse_vector import SparseVector
+from discreet.mechanisms.stepped_trees import SteppedTrees
 from discreet.mechanisms.trees import Trees
 
 _MECHANISMS: dict[type[Query], type[Mechanism]] = {
@@ -33,6 +35,7 @@ _MECHANISMS: dict[type[Query], type[Mechanism]] = {
     ThresholdQuery: SparseVector,
     VectorsQuery: SharedVectors,
     CounterQuery: Trees,
+    StepsQuery: SteppedTrees,
     SamplesQuery: Samples,
 }
 _TESTS = Kind.TESTS  # looked up once: it takes longer than a comparison

@@ -9,7 +9,7 @@ import numpy as np
 from discreet import theory
 from discreet.lab.results import Simulation
 from discreet.lab.setting import SEED
-from discreet.reproduction.headlines import Reproduced
+from discreet.reproduction.parts import Reproduced
 from discreet.reproduction.stopping import ENDS, StoppingFindings
 
 COVERED = ("event-level", "mishra-thakurta-2015")

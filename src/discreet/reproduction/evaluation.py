@@ -1,7 +1,8 @@
 """The paper's evaluation, and what lies beyond it, as a list of settings and a way to look results up.
 
-The paper: DP-SE against DP-UCB on C1 to C4, for 3, 5, 10 and 20 arms and four epsilons, T = 5e7, 30 runs. Beyond:
-their ancestors without privacy, the other forms of DP-UCB, and a sweep of the constant that the paper leaves open.
+The paper: DP-SE against DP-UCB on C1 to C4, for 3, 5, 10 and 20 arms and four epsilons, T = 5e7, 30 runs, with DP-UCB
+as published and without its factor K. Beyond: two more forms of DP-UCB, the variants of DP-SE of a text that the paper
+has withdrawn, UCB and SE without privacy, a recommended policy, and a sweep of the constant that the paper leaves open.
 """
 
 import math
@@ -10,15 +11,27 @@ from dataclasses import dataclass
 from itertools import product, takewhile
 from typing import Any, Self
 
-from discreet.bandits.dp_ucb import PRESETS
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.bandits.dp_ucb import PRESETS, PUBLISHED, STEPPED
 from discreet.core.errors import ArgumentError
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import simulate_all
 from discreet.reproduction._findings import Findings, setting_of
+from discreet.reproduction.claim import CLAIM, Ratio, ratio_of
+from discreet.reproduction.many_runs import final_regrets
 
-CLAIM = 5.0
-"""The paper: "in all settings we tested, we outperform DP-UCB by at least 5 times"."""
+DEFAULT = PRESETS[0]
+FORMS = (PUBLISHED, *(preset for preset in PRESETS if preset != PUBLISHED))
+"""The forms of DP-UCB in the order of the report: the paper's baseline first."""
+WITHDRAWN = ("dp-se-svt", "dp-se-modified")
+"""DP-SE by sparse vectors, and the modified DP-SE, of the text that the paper has withdrawn."""
+PRECISION, MOST_RUNS = 0.01, 20_000
+"""How far the interval of DP-SE's mean regret may reach, as a share of it; and the most runs."""
+RECOMMENDED = "dp-chernoff-imed"
+PLAIN = ("ucb", "se")
 
 Cell = tuple[str, int, float]
 """An instance, a number of arms and an epsilon."""
@@ -30,7 +43,10 @@ class Evaluation:
 
     Args:
         horizon: Pulls of a run.
-        runs: Runs of each setting.
+        runs: Runs of each setting, but:
+        other_runs: Runs of the other forms of DP-UCB, at most; their regrets vary by a hundredth.
+        stepped_runs: Runs of DP-UCB on all trees, at most, which takes up to half a minute a run; 0 leaves it out.
+        many_runs: Runs of DP-SE for the ratios: that many, and again, until its mean is known within `PRECISION`.
         seed: Seed of all runs.
         instances: Names of instances.
         arms: Numbers of arms.
@@ -42,6 +58,9 @@ class Evaluation:
 
     horizon: int = HORIZON
     runs: int = RUNS
+    other_runs: int = 10
+    stepped_runs: int = 3
+    many_runs: int = 1000
     seed: int = SEED
     instances: tuple[str, ...] = ("C1", "C2", "C3", "C4")
     arms: tuple[int, ...] = (3, 5, 10, 20)
@@ -57,9 +76,18 @@ class Evaluation:
 
     @classmethod
     def quick(cls, **changes: Any) -> Self:
-        """Return a small evaluation: the paper's horizon, with few runs and five arms only."""
-        small: dict[str, Any] = {"runs": 3, "arms": (ARMS,), "constants": (3, 8, 50), "wide_sweep": None}
+        """Return a small evaluation: all of the paper's settings, with few runs."""
+        small: dict[str, Any] = {"runs": 3, "stepped_runs": 0, "constants": (3, 8, 50), "wide_sweep": None}
         return cls(**{**small, **changes})
+
+    def forms(self) -> tuple[str, ...]:
+        """Return the forms of DP-UCB that are simulated."""
+        return tuple(form for form in FORMS if self.runs_of(form)) if self.extended else FORMS[:2]
+
+    def runs_of(self, preset: str) -> int:
+        """Return the runs of a form of DP-UCB."""
+        most = {PUBLISHED: self.runs, STEPPED: self.stepped_runs}.get(preset, self.other_runs)
+        return min(self.runs, most)
 
     def setting(self, policy: str, name: str, arms: int, **options: Any) -> Setting:
         """Return one setting of this evaluation.
@@ -68,10 +96,10 @@ class Evaluation:
             policy: Key of a policy.
             name: Name of an instance.
             arms: Number of arms.
-            **options: The policy's options.
+            **options: The policy's options, and `runs` where they are others.
         """
         common = {"horizon": self.horizon, "runs": self.runs, "seed": self.seed}
-        return setting_of(policy, name, arms=arms, **common, **options)
+        return setting_of(policy, name, arms=arms, **{**common, **options})
 
     def dp_se(self, name: str, arms: int, epsilon: float) -> Setting:
         """Return the paper's algorithm in one cell.
@@ -83,7 +111,7 @@ class Evaluation:
         """
         return self.setting("dp-se", name, arms, epsilon=epsilon)
 
-    def dp_ucb(self, name: str, arms: int, epsilon: float, preset: str = PRESETS[0]) -> Setting:
+    def dp_ucb(self, name: str, arms: int, epsilon: float, preset: str = PUBLISHED) -> Setting:
         """Return the paper's baseline in one cell.
 
         Args:
@@ -92,7 +120,7 @@ class Evaluation:
             epsilon: Privacy parameter.
             preset: One of the known forms of DP-UCB.
         """
-        return self.setting("dp-ucb", name, arms, epsilon=epsilon, preset=preset)
+        return self.setting("dp-ucb", name, arms, epsilon=epsilon, preset=preset, runs=self.runs_of(preset))
 
     def swept(self, name: str, arms: int, epsilon: float, constant: float) -> Setting:
         """Return the baseline with a constant of the sweep.
@@ -121,7 +149,7 @@ class Evaluation:
             arms: Number of arms.
             epsilon: Privacy parameter.
         """
-        policy: Any = self.dp_ucb(self.instances[0], arms, epsilon).build()
+        policy: Any = self.dp_ucb(self.instances[0], arms, epsilon, DEFAULT).build()
         return float(policy.effective_relaxation / self.relaxation(1.0, epsilon))
 
     def sweeps(self) -> list[tuple[int, float]]:
@@ -135,13 +163,14 @@ class Evaluation:
 
     def settings(self) -> list[Setting]:
         """Return all settings, the slowest first so that no worker waits for another at the end."""
-        slowest = sorted(self.cells(), key=lambda cell: -cell[1])
-        every = [make(*cell) for cell in slowest for make in (self.dp_ucb, self.dp_se)]
+        cells = sorted(self.cells(), key=lambda cell: -cell[1])
+        every = [self.dp_ucb(*cell, form) for form in reversed(self.forms()) for cell in cells]
+        every += [self.dp_se(*cell) for cell in cells]
         if self.extended:
+            for policy in (*WITHDRAWN, RECOMMENDED):
+                every += [self.setting(policy, name, arms, epsilon=epsilon) for name, arms, epsilon in cells]
             sizes, names = sorted(self.arms, reverse=True), self.instances
-            every += [self.setting(policy, name, arms) for arms, policy, name in product(sizes, ("ucb", "se"), names)]
-            forms = product(PRESETS[1:], names, self.epsilons)
-            every += [self.dp_ucb(name, ARMS, epsilon, preset) for preset, name, epsilon in forms]
+            every += [self.setting(policy, name, arms) for arms, policy, name in product(sizes, PLAIN, names)]
             sweeps = product(reversed(self.sweeps()), names, self.constants)
             every += [self.swept(name, *sweep, constant) for sweep, name, constant in sweeps]
         return every
@@ -158,6 +187,10 @@ class Evaluation:
 class EvaluationFindings(Findings[Evaluation]):
     """The results of an evaluation, looked up by cell."""
 
+    def __init__(self, study: Evaluation, results: Sequence[Simulation]) -> None:
+        super().__init__(study, results)
+        self._many: dict[Cell, NDArray[np.float64]] = {}
+
     def dp_se(self, *cell: Any) -> Simulation:
         """Return the result of DP-SE in a cell."""
         return self[self.study.dp_se(*cell)]
@@ -165,6 +198,17 @@ class EvaluationFindings(Findings[Evaluation]):
     def dp_ucb(self, *cell: Any) -> Simulation:
         """Return the result of DP-UCB in a cell, to which a preset may be added."""
         return self[self.study.dp_ucb(*cell)]
+
+    def private(self, policy: str, name: str, arms: int, epsilon: float) -> Simulation:
+        """Return the result of another private policy in a cell.
+
+        Args:
+            policy: Key of the policy.
+            name: Name of an instance.
+            arms: Number of arms.
+            epsilon: Privacy parameter.
+        """
+        return self[self.study.setting(policy, name, arms, epsilon=epsilon)]
 
     def plain(self, policy: str, name: str, arms: int) -> Simulation:
         """Return the result of an ancestor without privacy.
@@ -181,8 +225,31 @@ class EvaluationFindings(Findings[Evaluation]):
         name, arms, epsilon = cell
         return [self[self.study.swept(name, arms, epsilon, constant)] for constant in self.study.constants]
 
-    def ratio(self, name: str, arms: int, epsilon: float, preset: str = PRESETS[0]) -> float:
-        """Return DP-UCB's mean regret over DP-SE's in one cell.
+    def many(self, name: str, arms: int, epsilon: float) -> NDArray[np.float64]:
+        """Return DP-SE's final regret in many runs, simulated when it is first asked for.
+
+        Its regret has few values, so a mean of few runs is far off.
+
+        Args:
+            name: Name of an instance.
+            arms: Number of arms.
+            epsilon: Privacy parameter.
+        """
+        cell = name, arms, epsilon
+        if cell not in self._many:
+            study, setting, found = self.study, self.study.dp_se(*cell), np.zeros(0)
+            policy: Any = setting.build()
+            while found.size < 2 or (ratio_of(found, np.ones(2)).high / found.mean() > 1 + PRECISION):
+                seed = [study.seed, study.cells().index(cell), found.size]
+                more = final_regrets(policy, setting.instance.means, study.many_runs, seed)
+                found = np.concatenate([found, more])
+                if found.size >= MOST_RUNS:
+                    break
+            self._many[cell] = found
+        return self._many[cell]
+
+    def ratio(self, name: str, arms: int, epsilon: float, preset: str = PUBLISHED) -> Ratio:
+        """Return DP-UCB's mean regret over DP-SE's in one cell, with its interval.
 
         Args:
             name: Name of an instance.
@@ -190,7 +257,16 @@ class EvaluationFindings(Findings[Evaluation]):
             epsilon: Privacy parameter.
             preset: One of the known forms of DP-UCB.
         """
-        return self.dp_ucb(name, arms, epsilon, preset).mean / self.dp_se(name, arms, epsilon).mean
+        return self.over_dp_se(self.dp_ucb(name, arms, epsilon, preset), name, arms, epsilon)
+
+    def over_dp_se(self, one: Simulation, *cell: Any) -> Ratio:
+        """Return a policy's mean regret over DP-SE's in one cell, with its interval.
+
+        Args:
+            one: The runs of the policy.
+            *cell: The cell.
+        """
+        return ratio_of(one.final, self.many(*cell))
 
 
 def smallest_constant(ratios: Sequence[tuple[float, float]], at_least: float = CLAIM) -> float | None:

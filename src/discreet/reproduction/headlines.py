@@ -1,79 +1,95 @@
 """The findings of a reproduction in sentences, all computed."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from discreet.bandits.dp_ucb import PRESETS
-from discreet.lab.setting import ARMS
-from discreet.reproduction.evaluation import CLAIM, Cell, EvaluationFindings, smallest_constant
-from discreet.reproduction.league import RECOMMENDED, LeagueFindings, standings
+from discreet.audit.limits import upper_limit
+from discreet.bandits.dp_ucb import PUBLISHED
+from discreet.reproduction.claim import (
+    CLAIM,
+    Verdict,
+    count_verdicts,
+    distance_from_lines,
+    last_elimination,
+    late_share,
+)
+from discreet.reproduction.evaluation import DEFAULT, RECOMMENDED, WITHDRAWN, EvaluationFindings, smallest_constant
+from discreet.reproduction.league import LeagueFindings, standings
 from discreet.reproduction.pictures.league import TITLES
 from discreet.reproduction.pictures.stopping import KINDS, NAMES
-from discreet.reproduction.roads import RoadsFindings, roads_headlines
 from discreet.reproduction.stopping import PLAIN, PRIVATE, RULES, StoppingFindings, slope
 
 ENOUGH = 10
 """With fewer runs a report is a preview, and says nothing about rare failures."""
+SURE = 0.95
+"""The confidence in an upper limit of a failure rate."""
+STRAIGHT = 0.01
+"""A curve is called piece-wise linear if it is never further from straight lines than this share of its end."""
 SMALL_EPSILON = 0.01
 """From here on privacy dominates the samples of the stopping study's base problem."""
-
-
-class Reproduced(NamedTuple):
-    """The results that a report is about.
-
-    Attributes:
-        paper: The paper's evaluation.
-        stopping: The stopping study; None if it was left out.
-        league: The league; None if it was left out.
-        roads: Regret against the number of arms; None if it was left out.
-    """
-
-    paper: EvaluationFindings
-    stopping: StoppingFindings | None = None
-    league: LeagueFindings | None = None
-    roads: RoadsFindings | None = None
-
-
-def headlines(found: Reproduced) -> dict[str, list[str]]:
-    """Return the findings by topic; topics that were left out are not there."""
-    topics = {"The paper's bandits": bandit_headlines(found.paper)}
-    if found.league:
-        topics["Beyond them"] = league_headlines(found.league)
-    if found.roads:
-        topics["The roads not taken"] = roads_headlines(found.roads)
-    if found.stopping:
-        topics["Stopping rules"] = stopping_headlines(found.stopping)
-    return topics
 
 
 def bandit_headlines(found: EvaluationFindings) -> list[str]:
     """Return the findings about DP-SE and DP-UCB."""
     wanted = found.study
-    sentences = [_claim_sentence(found, PRESETS[0], wanted.cells())]
+    sentences = [_claim_sentence(found, form) for form in wanted.forms()]
+    sentences.append(_shape_sentence(found))
     if wanted.extended:
-        five = [cell for cell in wanted.cells() if cell[1] == ARMS]
-        sentences += [_claim_sentence(found, preset, five) for preset in PRESETS[1:]]
-        sentences.append(_sweep_sentence(found))
+        sentences += [_withdrawn_sentence(found), _sweep_sentence(found)]
     main = [one for cell in wanted.cells() for one in (found.dp_se(*cell), found.dp_ucb(*cell))]
     lost, total = sum(int(one.failed.sum()) for one in main), sum(len(one.final) for one in main)
     sentences.append(
-        f"Of the {total:,} runs of DP-SE and of DP-UCB's default form, {lost or 'none'} ended with a worse arm pulled "
+        f"Of the {total:,} runs of DP-SE and of DP-UCB as published, {lost or 'none'} ended with a worse arm pulled "
         "most."
     )
     return sentences
 
 
-def _claim_sentence(found: EvaluationFindings, preset: str, cells: list[Cell]) -> str:
+def _claim_sentence(found: EvaluationFindings, form: str) -> str:
     """In how many settings "at least 5 times" holds for one form of DP-UCB."""
-    ratios = {cell: found.ratio(*cell, preset) for cell in cells}
-    holds = sum(ratio >= CLAIM for ratio in ratios.values())
-    name, arms, epsilon = min(ratios, key=ratios.__getitem__)
-    scope = ", ".join(map(str, sorted({arms for _, arms, _ in cells})))
+    ratios = {cell: found.ratio(*cell, form) for cell in found.study.cells()}
+    counts = count_verdicts(list(ratios.values()))
+    (name, arms, epsilon), least = min(ratios.items(), key=lambda pair: pair[1].value)
+    subject = "DP-UCB as published" if form == PUBLISHED else f'the "{form}" form of DP-UCB'
     return (
-        f'With the "{preset}" form of DP-UCB, its mean regret is at least {CLAIM:g} times DP-SE\'s in {holds} of '
-        f"{len(ratios)} settings (K = {scope}); the smallest ratio is {min(ratios.values()):.2f}, on {name} with "
-        f"K = {arms} and epsilon = {epsilon:g}, and the largest is {max(ratios.values()):.0f}."
+        f"With {subject}, “at least {CLAIM:g} times DP-SE's regret” holds in {counts[Verdict.HOLDS]} of {len(ratios)} "
+        f"settings, fails in {counts[Verdict.FAILS] or 'none'}, and is too close to call in "
+        f"{counts[Verdict.OPEN] or 'none'}; the smallest ratio is {least}, on {name} with K = {arms} and "
+        f"epsilon = {epsilon:g}, and the largest is {max(one.value for one in ratios.values()):.0f}."
+    )
+
+
+def _shape_sentence(found: EvaluationFindings) -> str:
+    """Whether DP-SE's curve is piece-wise linear, and DP-UCB's smooth."""
+    cells = found.study.cells()
+    mine, others = ([look(*cell) for cell in cells] for look in (found.dp_se, found.dp_ucb))
+    off = max(distance_from_lines(one) / one.mean for one in mine)
+    ended = [last_elimination(one) for one in mine if last_elimination(one) < found.study.horizon]
+    latest = f", the last of them at pull {max(ended):,}" if ended else ""
+    late = [late_share(one) for one in others]
+    verdict = "are" if off < STRAIGHT and len(ended) == len(cells) and min(late) > 0 else "are not all"
+    return (
+        f"The shapes {verdict} as the paper says. DP-SE's regret is piece-wise linear: at every checkpoint of every "
+        f"run it lies within {100 * off:.2g} % of straight lines between eliminations; in {len(ended)} of {len(cells)} "
+        f"settings all runs drop all worse arms{latest}, and their regret then stays as it is. DP-UCB's regret is "
+        f"smooth and still grows: the last tenth of the pulls adds {100 * min(late):.2g} % to {100 * max(late):.2g} % "
+        f"of it, in {sum(share > 0 for share in late)} of {len(cells)} settings."
+    )
+
+
+def _withdrawn_sentence(found: EvaluationFindings) -> str:
+    """Whether the modified DP-SE is the best of three, as the withdrawn text says."""
+    cells, (plain, modified) = found.study.cells(), WITHDRAWN
+    best = below = 0
+    for cell in cells:
+        three = {key: found.private(key, *cell).mean for key in WITHDRAWN} | {"dp-ucb": found.dp_ucb(*cell).mean}
+        best += min(three, key=three.__getitem__) == modified
+        below += three[modified] < found.many(*cell).mean()
+    return (
+        f"The withdrawn text says that the modified DP-SE is the best of three (with DP-SE by sparse vectors, {plain}, "
+        f"and DP-UCB) in all settings: it is in {best} of {len(cells)}. Against the DP-SE that was published instead "
+        f"it has less regret in {below} of them."
     )
 
 
@@ -102,13 +118,12 @@ def sweep_cells(found: EvaluationFindings) -> list[dict[str, Any]]:
     wanted, cells = found.study, []
     for arms, epsilon in wanted.sweeps():
         for name in wanted.instances:
-            mine = found.dp_se(name, arms, epsilon)
             row = dict(zip(wanted.constants, found.swept(name, arms, epsilon), strict=True))
-            ratios = {constant: one.mean / mine.mean for constant, one in row.items()}
+            ratios = {constant: found.over_dp_se(one, name, arms, epsilon).value for constant, one in row.items()}
             stuck = {constant: int(one.failed.sum()) for constant, one in row.items() if one.failed.any()}
             safe = [] if wanted.runs < ENOUGH else [constant for constant in ratios if constant not in stuck]
             best = min(safe, key=ratios.__getitem__, default=None)
-            default = wanted.default_constant(arms, epsilon)
+            default = wanted.default_constant(arms, epsilon), found.ratio(name, arms, epsilon, DEFAULT).value
             cells.append(
                 {
                     "instance": name,
@@ -116,8 +131,8 @@ def sweep_cells(found: EvaluationFindings) -> list[dict[str, Any]]:
                     "epsilon": epsilon,
                     "ratios": ratios,
                     "stuck": stuck,
-                    "holds_from": smallest_constant([*ratios.items(), (default, found.ratio(name, arms, epsilon))]),
-                    "default": default,
+                    "holds_from": smallest_constant([*ratios.items(), default]),
+                    "default": default[0],
                     "best": best,
                     "best_ratio": None if best is None else ratios[best],
                 }
@@ -177,11 +192,15 @@ def stopping_headlines(found: StoppingFindings) -> list[str]:
             f"exponent is predicted to be 1, and measured on {' and on '.join(KINDS.values())}: {', '.join(slopes)}."
         )
     risked = [found.risked(rule, one) for rows in found.study.risky().values() for one in rows for rule in RULES]
-    worst = max(one.failure_rate / dict(one.setting.options)["beta"] for one in risked)
+    betas = [dict(one.setting.options)["beta"] for one in risked]
+    worst = max(one.failure_rate / beta for one, beta in zip(risked, betas, strict=True))
+    limits = [upper_limit(int(one.failed.sum()), len(one.failed), 1 - SURE) for one in risked]
+    most = max(limit / beta for limit, beta in zip(limits, betas, strict=True))
     failed, runs = sum(int(one.failed.sum()) for one in risked), sum(one.setting.runs for one in risked)
     sentences.append(
         f"Where the rules are likeliest to break their promise, {failed:,} of {runs:,} runs did; the largest failure "
-        f"rate observed is {100 * worst:.1f} % of its beta."
+        f"rate observed is {100 * worst:.1f} % of its beta; with {100 * SURE:g} % confidence none exceeds "
+        f"{100 * most:.0f} % of it."
     )
     return sentences
 

@@ -8,16 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.bandits.dp_ucb import PRESETS
 from discreet.lab.instances import ARMS as ARMS_OF
 from discreet.lab.instances import PAPER, RARE
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import simulate_all
 from discreet.reproduction._findings import Findings, setting_of
+from discreet.reproduction.evaluation import DEFAULT, RECOMMENDED, WITHDRAWN, Evaluation
 from discreet.theory import regret_lower_bound
 
-RECOMMENDED, BASELINE = "dp-chernoff-imed", "dp-se"
+BASELINE = "dp-se"
 POLICIES = (
     RECOMMENDED, "dp-imed", "dp-klucb", "dp-paired-imed", "dp-se-sharp", "lazy-dp-ts", "adap-klucb", "adap-ucb",
     "lazy-ucb", BASELINE, "dp-ucb-hybrid", "dp-se-modified", "dp-se-svt", "dp-ucb",
@@ -83,6 +83,8 @@ class LeagueStudy:
         """
         if policy in QUICK and place[1] == ARMS:
             return self.many_runs
+        if policy == "dp-ucb":
+            return Evaluation(runs=self.runs).runs_of(DEFAULT)
         if policy in SLOW:
             return min(self.runs, self.slowest_runs if arms_at(place) >= MANY_ARMS else self.slow_runs)
         return self.runs
@@ -96,8 +98,9 @@ class LeagueStudy:
         """
         name, arms, epsilon = place
         common: dict[str, Any] = {"horizon": self.horizon, "runs": self.runs_of(policy, place), "seed": self.seed}
-        # Those of the paper's two policies are as its evaluation has them, so that a store has them.
-        as_there: dict[str, dict[str, Any]] = {BASELINE: {}, "dp-ucb": {"preset": PRESETS[0]}}
+        # Those of the evaluation are as it has them, so that a store has them.
+        as_there: dict[str, dict[str, Any]] = {key: {} for key in (BASELINE, *WITHDRAWN)}
+        as_there["dp-ucb"] = {"preset": DEFAULT}
         more = as_there.get(policy, {"checkpoints": (self.horizon,)})  # a league looks at the end
         return setting_of(policy, name, arms=arms, epsilon=epsilon, **common, **more)
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from discreet import _version
-from discreet.audit.limits import upper_limit
-from discreet.bandits.dp_ucb import PRESETS
 from discreet.core.registry import POLICIES
 from discreet.lab.figures import Picture
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
 from discreet.reproduction.bounds import bound_rows
-from discreet.reproduction.evaluation import CLAIM, Evaluation, EvaluationFindings
-from discreet.reproduction.headlines import ENOUGH, Reproduced, headlines, sweep_cells
+from discreet.reproduction.claim import CLAIM, CONFIDENCE, Ratio, Verdict, count_verdicts
+from discreet.reproduction.evaluation import PRECISION, Evaluation, EvaluationFindings
+from discreet.reproduction.headlines import ENOUGH, sweep_cells
 from discreet.reproduction.league import LeagueFindings, standings
+from discreet.reproduction.parts import Reproduced, headlines
 from discreet.reproduction.pictures.league import TITLES
-from discreet.reproduction.pictures.stopping import CONFIDENCE, KINDS, NAMES, SHORT
+from discreet.reproduction.pictures.stopping import KINDS, NAMES, SHORT
 from discreet.reproduction.stopping import RULES, StoppingFindings
 from discreet.reproduction.tables import TABLES, number
 from discreet.theory import two_point_lower_bound
@@ -67,6 +67,7 @@ def _render(template: str, **content: Any) -> str:
     loader = PackageLoader("discreet.reproduction")
     environment = Environment(loader=loader, autoescape=select_autoescape(), undefined=StrictUndefined, **looks)
     environment.filters["number"] = number
+    environment.filters["ratio"] = _shown
     environment.filters["under"] = lambda pictures, key: [shown for shown in pictures if shown[0].name.startswith(key)]
     return environment.get_template(template).render(**content)
 
@@ -78,6 +79,8 @@ def _figures(found: Reproduced) -> dict[str, Any]:
         "headlines": headlines(found),
         "evaluation": wanted,
         "threshold": CLAIM,
+        "confidence": CONFIDENCE,
+        "precision": PRECISION,
         "default_arms": ARMS,
         "claim": _claim_tables(found.paper),
         "bounds": bound_rows(found),
@@ -89,17 +92,34 @@ def _figures(found: Reproduced) -> dict[str, Any]:
 
 
 def _claim_tables(found: EvaluationFindings) -> list[dict[str, Any]]:
-    """For each form of DP-UCB: its ratio to DP-SE in every setting."""
+    """For each form of DP-UCB: its ratio to DP-SE in every setting, and how many settings have each verdict."""
     wanted, tables = found.study, []
-    for preset in PRESETS if wanted.extended else PRESETS[:1]:
-        sizes = wanted.arms if preset == PRESETS[0] else (ARMS,)
-        rows = [
-            {"instance": name, "arms": arms, "ratios": [found.ratio(name, arms, e, preset) for e in wanted.epsilons]}
-            for arms in sizes
+    for form in wanted.forms():
+        rows: list[dict[str, Any]] = [
+            {"instance": name, "arms": arms, "ratios": [found.ratio(name, arms, e, form) for e in wanted.epsilons]}
+            for arms in wanted.arms
             for name in wanted.instances
         ]
-        tables.append({"preset": preset, "rows": rows})
+        ratios: list[Ratio] = [ratio for row in rows for ratio in row["ratios"]]
+        tables.append(
+            {
+                "form": form,
+                "rows": rows,
+                "runs": wanted.runs_of(form),
+                "counts": {str(verdict): count for verdict, count in count_verdicts(ratios).items()},
+                "least": min(ratios, key=lambda ratio: ratio.value),
+                "largest": max(ratio.value for ratio in ratios),
+                "below": sum(ratio.value < 1 for ratio in ratios),
+            }
+        )
     return tables
+
+
+def _shown(ratio: Ratio) -> str:
+    """A ratio with half the width of its interval, and a mark unless the claim holds."""
+    mark = {Verdict.HOLDS: "", Verdict.FAILS: " ✗", Verdict.OPEN: " ?"}[ratio.verdict]
+    digits = 1 if ratio.value >= 10 else 2
+    return f"{ratio.value:.{digits}f} ± {max(ratio.high - ratio.value, ratio.value - ratio.low):.{digits}f}{mark}"
 
 
 def _league(found: LeagueFindings) -> dict[str, Any]:
@@ -123,7 +143,6 @@ def _stopping(found: StoppingFindings) -> dict[str, Any]:
         "distances": distances,
         "results": found.results,
         "samples": sum(int(one.samples.sum()) for one in found.results),
-        "least_limit": upper_limit(0, found.study.failure_runs, 1 - CONFIDENCE),
         "grid": grid,
         "grid_rules": {rule: SHORT[rule] for rule in grid.rules},
         "grid_rows": found.distribution_rows,

@@ -11,26 +11,18 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from discreet.lab.engines import Engine, Processes, Serial
-from discreet.lab.figures import Picture, write_picture
+from discreet.lab.figures import write_picture
 from discreet.lab.setting import HORIZON, SEED, Setting
 from discreet.lab.store import Store
 from discreet.reproduction.evaluation import Evaluation
-from discreet.reproduction.headlines import Reproduced, headlines
 from discreet.reproduction.league import LeagueStudy
-from discreet.reproduction.pictures.evaluation import evaluation_pictures
-from discreet.reproduction.pictures.league import league_picture
-from discreet.reproduction.pictures.stopping import stopping_pictures
+from discreet.reproduction.parts import PARTS, Reproduced, every_picture, every_table, headlines
 from discreet.reproduction.report import render_page, render_results
-from discreet.reproduction.roads import RoadsStudy, roads_picture
+from discreet.reproduction.roads import RoadsStudy
 from discreet.reproduction.stopping import StoppingStudy
-from discreet.reproduction.tables import bandit_tables, stopping_tables, write_table
+from discreet.reproduction.tables import write_table
 
-DOING = {
-    "paper": "simulating DP-SE and DP-UCB",
-    "stopping": "simulating stopping rules",
-    "league": "simulating the league",
-    "roads": "simulating the roads not taken",
-}
+DOING = {part.name: part.doing for part in PARTS}
 OnProgress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
@@ -77,7 +69,7 @@ class Reproduction:
 
         Args:
             everything: Go beyond the paper: extended evaluation, stopping study and league.
-            quick: Simulate fewer runs, and five arms only.
+            quick: Simulate fewer runs, and beyond the paper five arms only.
             horizon: Pulls of a run.
             seed: Seed of all runs.
             runs: Runs of each setting of the bandits; by default 30, or 3 if quick.
@@ -169,14 +161,7 @@ def write_report(found: Reproduced, folder: Path, seconds: float, engine: Engine
         engine: A running engine, which draws.
         on_progress: Told of each finished step.
     """
-    pictures = every_picture(found)
-    tables: dict[str, Any] = bandit_tables(found.paper.results)
-    if found.stopping:
-        tables |= stopping_tables(found.stopping.results)
-    if found.league:
-        tables["league"] = found.league.rows
-    if found.roads:
-        tables["roads"] = found.roads.rows
+    pictures, tables = every_picture(found), every_table(found)
     figures = folder / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     # The longest first, so that no worker waits for another at the end.
@@ -198,15 +183,3 @@ def write_report(found: Reproduced, folder: Path, seconds: float, engine: Engine
     (folder / "results.md").write_text(render_results(found), encoding="utf-8")
     on_progress("writing the report", len(jobs) + 1, len(jobs) + 1)
     return Report(page, [sentence for topic in headlines(found).values() for sentence in topic])
-
-
-def every_picture(found: Reproduced) -> list[Picture]:
-    """Return all pictures of the studies that were not left out."""
-    pictures = evaluation_pictures(found.paper)
-    if found.league:
-        pictures.append(league_picture(found.league))
-    if found.stopping:
-        pictures += stopping_pictures(found.stopping)
-    if found.roads:
-        pictures.append(roads_picture(found.roads))
-    return pictures

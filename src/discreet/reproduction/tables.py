@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.lab.results import QUANTILES, Simulation
+from discreet.reproduction.evaluation import EvaluationFindings
 
 Columns = Mapping[str, Any]
 """Columns by name: arrays of one length, and single values that stand for all rows."""
@@ -20,6 +21,7 @@ TABLES = {
     "curves": "a row for each setting and checkpoint: mean and quantiles of the regret, mean pulls of the best arm",
     "stopping": "a row for each setting of a stopping rule: mean samples, 95 % interval, quantiles, worst, failures",
     "stopping_runs": "a row for each run of a stopping rule: samples, estimate, whether it halted, whether it failed",
+    "claim": "a row for each form of DP-UCB and setting: its regret over DP-SE's, interval (low, high), verdict, runs",
     "roads": "a row for each road: the power of K that fits its regret, 95 % interval, the law's power, mean regrets",
     "league": "a row for each policy of the league and place: mean, 95 % and 99.9 % quantiles, stuck runs, ratios",
 }
@@ -34,6 +36,27 @@ def bandit_tables(results: Sequence[Simulation]) -> dict[str, list[Columns]]:
         "arms": [_arm_columns(one) for one in results],
         "curves": [_band_columns(one) for one in results],
     }
+
+
+def claim_table(found: EvaluationFindings) -> list[Columns]:
+    """Return the verdict on "at least 5 times" for each form of DP-UCB in each setting."""
+    rows: list[Columns] = []
+    for form in found.study.forms():
+        for cell in found.study.cells():
+            ratio = found.ratio(*cell, form)
+            rows.append(
+                {
+                    "form": form,
+                    **dict(zip(("instance", "arms", "epsilon"), cell, strict=True)),
+                    "ratio": ratio.value,
+                    "low": ratio.low,
+                    "high": ratio.high,
+                    "verdict": str(ratio.verdict),
+                    "runs": len(found.dp_ucb(*cell, form).final),
+                    "dp_se_runs": found.many(*cell).size,
+                }
+            )
+    return rows
 
 
 def stopping_tables(results: Sequence[Simulation]) -> dict[str, list[Columns]]:

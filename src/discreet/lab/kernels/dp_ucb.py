@@ -1,4 +1,6 @@
-"""DP-UCB with Bernoulli arms, compiled, for any preset and any relaxation, on trees and on hybrid counters.
+"""DP-UCB with Bernoulli arms, compiled, for any relaxation and any preset, on trees and on hybrid counters.
+
+"all-trees" has a kernel of its own, `stepped_trees`.
 
 An arm with n pulls, total S and noise N has the index (S + N + relaxation)/n + sqrt(2 ln t / n); a `fixed` above 0
 replaces sqrt(2 ln t), for the thesis's index. Noise is a continuous Laplace: the object's lies on a grid a millionth of
@@ -18,6 +20,7 @@ import numpy as np
 from numba import uint64
 
 from discreet.bandits import DPUCB, DPHybridUCB
+from discreet.bandits.dp_ucb import STEPPED, THESIS
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import SLACK, best_rival, leader, new_track, next_block, pull
 from discreet.lab.kernels.randomness import binomial, laplace, ones_of, uniform
@@ -52,7 +55,7 @@ def counters_of(policy: DPUCB | DPHybridUCB) -> tuple[Counters, float | None]:
     if isinstance(policy, DPHybridUCB):
         return Counters(0.0, 0.0, 0.0, 256), policy.epsilon
     levels = policy.horizon.bit_length()  # of a tree, each at its share of epsilon
-    fixed = math.sqrt(2 * math.log(2 / policy.effective_gamma)) if policy.preset == "thesis" else 0.0
+    fixed = math.sqrt(2 * math.log(2 / policy.effective_gamma)) if policy.preset == THESIS else 0.0
     return Counters(levels / policy.tree_epsilon, policy.effective_relaxation, fixed, 1024), None
 
 
@@ -68,7 +71,7 @@ def exploration(step, fixed):
 
 
 @compiled
-def _trailing_zeros(number):
+def trailing_zeros(number):
     """Return how often 2 divides a positive number."""
     zeros = 0
     while number & 1 == 0:
@@ -89,9 +92,9 @@ def add_node(path, pulls, noise):
         pulls: The number of the pull.
         noise: The new node's noise.
     """
-    level = _trailing_zeros(pulls)
+    level = trailing_zeros(pulls)
     rest = pulls >> (level + 1)
-    before = path[level + 1 + _trailing_zeros(rest)] if rest else 0.0
+    before = path[level + 1 + trailing_zeros(rest)] if rest else 0.0
     path[level] = before + noise
     return path[level]
 
@@ -201,7 +204,7 @@ def choose_level(limits, pulls, base, rival, spread, scale, ceiling, most):
         ceiling: The highest level to try.
         most: The largest number of pulls.
     """
-    level = min(_trailing_zeros(pulls), ceiling) if pulls else -1
+    level = min(trailing_zeros(pulls), ceiling) if pulls else -1
     while level >= 0 and (1 << level) > most:
         level -= 1
     while level >= 0:
@@ -338,5 +341,9 @@ def program(policy: DPUCB | DPHybridUCB, chances: Any) -> Any:
         policy: The policy.
         chances: The arms' means.
     """
+    if isinstance(policy, DPUCB) and policy.preset == STEPPED:
+        from discreet.lab.kernels import stepped_trees  # noqa: PLC0415  (it takes the path of a tree from here)
+
+        return stepped_trees.program(policy, chances)
     counters, hybrid = counters_of(policy)
     return partial(skip_ahead, chances, counters=counters, hybrid=hybrid, tables=tables())

@@ -1,80 +1,230 @@
-"""The paper's twelve figures, and those of the extended evaluation."""
+"""The paper's twelve figures, those of the text that it has withdrawn, and those of the extended evaluation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.lab.figures import COLOURS, MARKERS, PALETTE, STYLES, Cloud, Colour, Line, Panel, Picture, curve
-from discreet.lab.results import Simulation
+from discreet.lab.results import QUANTILES, Simulation
 from discreet.lab.setting import ARMS
-from discreet.reproduction.evaluation import CLAIM, EvaluationFindings
+from discreet.reproduction.claim import CLAIM, last_elimination, regret_by_elimination
+from discreet.reproduction.evaluation import DEFAULT, RECOMMENDED, WITHDRAWN, EvaluationFindings
 from discreet.theory import regret_lower_bound
 
-PRESET_COLOURS = dict(zip(PRESETS, (Colour.ORANGE, Colour.PINK, Colour.AMBER), strict=True))
+PRESET_COLOURS = dict(zip(PRESETS, (Colour.ORANGE, Colour.PINK, Colour.AMBER, Colour.GREEN), strict=True))
+SHADES = {
+    "dp-ucb": (Colour.ORANGE, Colour.AMBER),
+    "dp-se": (Colour.BLUE, Colour.SKY),
+    "dp-se-svt": (Colour.PINK, Colour.BLACK),
+    "dp-se-modified": (Colour.GREEN, Colour.GREY),
+}
+"""A policy's colours for the smaller and the larger epsilon of a panel."""
+NAMES = {
+    "dp-ucb": "DP-UCB",
+    "dp-se": "DP-SE",
+    "dp-se-svt": "DP-SE by sparse vectors",
+    "dp-se-modified": "modified DP-SE",
+}
 FINAL = "final pseudo-regret"
-Cells = Mapping[str, tuple[int, Sequence[float]]]
-"""A number of arms and epsilons, by the title of their panel."""
+LETTERS = "abcdefgh"
+ZOOM = 1.35
+"""A second row reaches this far past the last elimination, and above the regret that is then reached."""
 Rows = Mapping[str, tuple[list[Simulation], Colour]]
 """Simulations and their colour, by their label."""
+
+
+class Figure(NamedTuple):
+    """A figure of the paper.
+
+    Attributes:
+        number: Its number there; in the withdrawn text, W and a number.
+        instance: Name of the instance.
+        epsilons: The epsilons of each panel.
+        arms: The number of arms of each panel.
+        title: What all panels have in common.
+    """
+
+    number: str
+    instance: str
+    epsilons: Sequence[Sequence[float]]
+    arms: Sequence[int]
+    title: str
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        withdrawn = self.number.startswith("W")
+        return f"withdrawn-{self.number[1:]}" if withdrawn else f"paper-{int(self.number):02}"
+
+    @property
+    def panels(self) -> list[tuple[str, int, Sequence[float]]]:
+        """A title, a number of arms and epsilons for each panel."""
+        one = len(set(self.arms)) == 1
+        pairs = zip(self.arms, self.epsilons, strict=True)
+        texts = [" and ".join(f"{epsilon:g}" for epsilon in pair) for pair in self.epsilons]
+        return [
+            (f"({LETTERS[place]}) {f'ε = {texts[place]}' if one else f'K = {arms}'}", arms, pair)
+            for place, (arms, pair) in enumerate(pairs)
+        ]
+
+
+def paper_figures(found: EvaluationFindings) -> list[Figure]:
+    """Return the paper's figures, by its numbers: 1 to 4 five arms, 5 to 12 all numbers of arms, two an instance."""
+    wanted = found.study
+    pairs = _pairs(wanted.epsilons)
+    figures = [_five_arms(name, pairs) for name in wanted.instances]
+    figures += [_all_arms(name, pair, wanted.arms) for name in wanted.instances for pair in reversed(pairs)]
+    return [figure._replace(number=str(number)) for number, figure in enumerate(figures, 1)]
+
+
+def withdrawn_figures(found: EvaluationFindings) -> list[Figure]:
+    """Return the figures of the withdrawn text: five arms as there, and then all numbers of arms at two epsilons."""
+    wanted = found.study
+    figures = [_five_arms(name, _pairs(wanted.epsilons)) for name in wanted.instances]
+    if {0.25, 1.0} <= set(wanted.epsilons):
+        figures += [_all_arms(name, (0.25, 1.0), wanted.arms) for name in wanted.instances]
+    return [figure._replace(number=f"W{number}") for number, figure in enumerate(figures, 1)]
+
+
+def _pairs(epsilons: Sequence[float]) -> list[Sequence[float]]:
+    return [epsilons[i : i + 2] for i in range(0, len(epsilons), 2)]
+
+
+def _five_arms(name: str, pairs: Sequence[Sequence[float]]) -> Figure:
+    return Figure("", name, pairs, [ARMS] * len(pairs), f"K = {ARMS}")
+
+
+def _all_arms(name: str, pair: Sequence[float], arms: Sequence[int]) -> Figure:
+    return Figure("", name, [pair] * len(arms), arms, f"ε = {' and '.join(f'{epsilon:g}' for epsilon in pair)}")
 
 
 def evaluation_pictures(found: EvaluationFindings) -> list[Picture]:
     """Return all pictures of an evaluation, in the order of the report."""
     wanted = found.study
-    several = len(wanted.arms) > 1
-    pairs = [wanted.epsilons[i : i + 2] for i in range(0, len(wanted.epsilons), 2)]
-    pictures = []
-    for log in (False, True) if wanted.extended else (False,):
-        pictures += [_epsilon_picture(found, name, pairs, log) for name in wanted.instances]
-        if several:
-            pictures += [_arms_picture(found, name, pair, log) for pair in reversed(pairs) for name in wanted.instances]
+    pictures = [_figure(found, one, ("dp-ucb", "dp-se")) for one in paper_figures(found)]
     if wanted.extended:
+        pictures.insert(0, all_settings(found))
+        pictures += [_figure(found, one, ("dp-ucb", *WITHDRAWN)) for one in withdrawn_figures(found)]
         pictures += [_distribution_picture(found, arms) for arms in wanted.arms]
         pictures.append(_against_epsilon(found))
-        if several:
+        if len(wanted.arms) > 1:
             pictures.append(_against_arms(found))
         pictures += [_sweep_picture(found, arms) for arms in dict.fromkeys(arms for arms, _ in wanted.sweeps())]
     return pictures
 
 
-def _epsilon_picture(found: EvaluationFindings, name: str, pairs: Sequence[Sequence[float]], log: bool) -> Picture:
-    """Five arms, a panel for two epsilons each: the paper's first four figures."""
-    panels = {" and ".join(f"ε = {epsilon:g}" for epsilon in pair): (ARMS, pair) for pair in pairs}
-    return _curves(found, name, f"epsilon-{name}", f"K = {ARMS}", panels, log=log)
+# ---------------------------------------------------------------------- the paper's figures
 
 
-def _arms_picture(found: EvaluationFindings, name: str, pair: Sequence[float], log: bool) -> Picture:
-    """Two epsilons, a panel for each number of arms: the paper's other eight figures."""
-    values = [f"{epsilon:g}" for epsilon in pair]
-    panels = {f"K = {arms}": (arms, pair) for arms in found.study.arms}
-    return _curves(
-        found, name, f"arms-{name}-epsilon-{'-'.join(values)}", f"ε = {' and '.join(values)}", panels, log=log
-    )
-
-
-def _curves(found: EvaluationFindings, name: str, file: str, title: str, panels: Cells, *, log: bool) -> Picture:
-    """Regret curves of DP-UCB and DP-SE; the logarithmic ones have room for ancestors and lower bounds."""
+def _figure(found: EvaluationFindings, figure: Figure, policies: Sequence[str]) -> Picture:
+    """A figure as the paper plots it, and below each of its panels the same curves up to the last elimination."""
+    columns = 2
     drawn, shown = [], []
-    for text, (arms, epsilons) in panels.items():
-        curves = {}
-        for epsilon, style in zip(epsilons, STYLES, strict=False):
-            curves[f"DP-UCB, ε = {epsilon:g}"] = found.dp_ucb(name, arms, epsilon), Colour.ORANGE, style
-            curves[f"DP-SE, ε = {epsilon:g}"] = found.dp_se(name, arms, epsilon), Colour.BLUE, style
-        if log:
-            for policy in ("ucb", "se"):
-                curves[f"{policy.upper()} (not private)"] = found.plain(policy, name, arms), COLOURS[policy], "-"
-        lines = [curve(one, label, colour, style) for label, (one, colour, style) in curves.items()]
-        shown += [one for one, *_ in curves.values()]
-        if log:
-            setting = shown[-1].setting
-            late = [moment for moment in setting.checkpoints if moment >= 100]  # it is a bound for long runs
-            for epsilon, style in zip(epsilons, STYLES, strict=False):
-                bound = regret_lower_bound(setting.instance.means.tolist(), late, epsilon)
-                lines.append(Line(f"lower bound, ε = {epsilon:g}", late, bound, Colour.BLACK, style, width=0.9))
-        drawn.append(Panel(text, lines, x_log=log, y_log=log, y_from=1.0 if log else 0.0))
-    kind, axes = ("log", ", logarithmic axes") if log else ("paper", "")
-    return Picture(f"{kind}-{file}", f"{name}, {title}{axes}", drawn, simulations=list(dict.fromkeys(shown)))
+    for start in range(0, len(figure.panels), columns):
+        row = figure.panels[start : start + columns]
+        curves = [_panel_runs(found, figure.instance, arms, epsilons, policies) for _, arms, epsilons in row]
+        drawn += [_whole(text, runs) for (text, *_), runs in zip(row, curves, strict=True)]
+        drawn += [_beginning(text, runs) for (text, *_), runs in zip(row, curves, strict=True)]
+        shown += [one for runs in curves for *_, one in runs]
+    kind = "Withdrawn figure" if figure.number.startswith("W") else "Figure"
+    title = f"{kind} {figure.number.lstrip('W')}. {figure.instance} with {figure.title}, T = {found.study.horizon:,}"
+    return Picture(figure.name, title, drawn, columns=columns, simulations=list(dict.fromkeys(shown)))
+
+
+Run = tuple[str, str, str, float, Simulation]
+"""The label, colour, line style and line width of a curve, and its simulation."""
+
+
+def _panel_runs(
+    found: EvaluationFindings, name: str, arms: int, epsilons: Sequence[float], policies: Sequence[str]
+) -> list[Run]:
+    """The curves of a panel. A line style is an epsilon in all figures; wide lines lie under narrow ones."""
+    styles = dict(zip(found.study.epsilons, reversed(STYLES), strict=False))
+    runs: list[Run] = []
+    for policy in policies:
+        for place, epsilon in enumerate(epsilons):
+            one = (
+                found.dp_ucb(name, arms, epsilon) if policy == "dp-ucb" else found.private(policy, name, arms, epsilon)
+            )
+            colour = SHADES[policy][place]
+            runs.append((f"{NAMES[policy]}, ε = {epsilon:g}", colour, styles[epsilon], (2.4, 1.3)[place], one))
+    return runs
+
+
+def _whole(text: str, runs: Sequence[Run]) -> Panel:
+    """A panel of the paper: regret against pulls, up to the horizon."""
+    lines = [replace(curve(one, label, colour, style), width=width) for label, colour, style, width, one in runs]
+    return Panel(text, lines, y_from=0.0, own_legend=True)
+
+
+def _beginning(text: str, runs: Sequence[Run]) -> Panel:
+    """The same curves up to the last elimination: straight lines, with a mark where half of the runs dropped an arm.
+
+    An elimination's curve is drawn from when its arms were dropped, which is finer than the checkpoints.
+    """
+    dropping = [one for *_, one in runs if one.setting.algorithm != "dp-ucb"]
+    end = ZOOM * max(last_elimination(one) for one in dropping)
+    top = ZOOM * max(one.mean for one in dropping)
+    lines = []
+    for label, colour, style, width, one in runs:
+        if one.setting.algorithm == "dp-ucb":
+            lines.append(replace(curve(one, label, colour, style), width=width))
+            continue
+        times = np.unique(np.concatenate([np.linspace(0, end, 400), one.dropped[one.dropped >= 0]]))
+        regret = regret_by_elimination(one, times)
+        low, high = np.quantile(regret, [QUANTILES["q05"], QUANTILES["q95"]], axis=0)
+        lines.append(Line(label, times, regret.mean(axis=0), colour, style, low=low, high=high, width=width))
+        gone = np.where(one.dropped < 0, np.inf, one.dropped)
+        kinks = np.unique([time for time in np.median(gone, axis=0) if np.isfinite(time)])
+        lines.append(Line("", kinks, np.interp(kinks, times, regret.mean(axis=0)), colour, "", "o"))
+    title = f"{text.split(')', maxsplit=1)[0]}) up to the last elimination"
+    return Panel(title, lines, y_from=0.0, y_to=top, x_to=min(end, float(one.setting.horizon or end)), own_legend=True)
+
+
+# ---------------------------------------------------------------------- all settings on one page
+
+
+def all_settings(found: EvaluationFindings) -> Picture:
+    """Return regret over time against the lower bound, in a small panel for each setting."""
+    wanted = found.study
+    sides = [wanted.instances[i : i + 2] for i in range(0, len(wanted.instances), 2)]
+    panels, shown = [], []
+    for (block, side), (row, arms) in product(enumerate(sides), enumerate(wanted.arms)):
+        for name, (column, epsilon) in product(side, enumerate(wanted.epsilons)):
+            runs = {
+                "DP-UCB as published": (found.dp_ucb(name, arms, epsilon), Colour.ORANGE),
+                "DP-SE": (found.dp_se(name, arms, epsilon), Colour.BLUE),
+                f"{RECOMMENDED} (recommended)": (found.private(RECOMMENDED, name, arms, epsilon), Colour.GREEN),
+                "UCB (not private)": (found.plain("ucb", name, arms), Colour.AMBER),
+            }
+            lines = [
+                Line(label, one.setting.checkpoints, _positive(one.bands["mean"]), colour, width=1.2)
+                for label, (one, colour) in runs.items()
+            ]
+            late = [time for time in wanted.dp_se(name, arms, epsilon).checkpoints if time >= 100]
+            means = wanted.dp_se(name, arms, epsilon).instance.means
+            bound = regret_lower_bound(means.tolist(), late, epsilon)
+            lines.append(Line("lower bound for private policies", late, bound, Colour.BLACK, "--", width=1.0))
+            bottom = (block, row) == (len(sides) - 1, len(wanted.arms) - 1)
+            axes: dict[str, Any] = {"x_log": True, "y_log": True, "y_from": 10.0, "x_label": "pulls" if bottom else ""}
+            title = f"{name}, ε = {epsilon:g}" if row == 0 else ""
+            panels.append(Panel(title, lines, y_label="" if column else f"K = {arms}", **axes))
+            shown += [one for one, _ in runs.values()]
+    title = f"Pseudo-regret over time in all {len(wanted.cells())} settings of the paper"
+    columns = len(wanted.epsilons) * len(sides[0])
+    return Picture("all-settings", title, panels, columns, small=True, simulations=list(dict.fromkeys(shown)))
+
+
+def _positive(values: Any) -> Any:
+    """Values with NaN for those that a logarithmic axis cannot show."""
+    return np.where(np.asarray(values) > 0, values, np.nan)
+
+
+# ---------------------------------------------------------------------- beyond the paper
 
 
 def _distribution_picture(found: EvaluationFindings, arms: int) -> Picture:
@@ -106,14 +256,14 @@ def _against_epsilon(found: EvaluationFindings) -> Picture:
     panels, shown = [], []
     for name in found.study.instances:
         rows = {
-            f"DP-UCB, {preset}": ([found.dp_ucb(name, ARMS, epsilon, preset) for epsilon in epsilons], colour)
-            for preset, colour in PRESET_COLOURS.items()
+            f"DP-UCB, {form}": ([found.dp_ucb(name, ARMS, epsilon, form) for epsilon in epsilons], PRESET_COLOURS[form])
+            for form in found.study.forms()
         }
         rows["DP-SE"] = [found.dp_se(name, ARMS, epsilon) for epsilon in epsilons], Colour.BLUE
         flat = []
-        for policy in ("se", "ucb"):  # they know no epsilon
+        for policy, style in (("se", "--"), ("ucb", ":")):  # they know no epsilon
             means = [found.plain(policy, name, ARMS).mean] * len(epsilons)
-            flat.append(Line(f"{policy.upper()} (not private)", epsilons, means, COLOURS[policy], "--"))
+            flat.append(Line(f"{policy.upper()} (not private)", epsilons, means, Colour.GREY, style))
         panels.append(_final_panel(name, "ε", epsilons, rows, flat))
         shown += [one for row, _ in rows.values() for one in row]
     return Picture("against-epsilon", f"Final regret against ε, K = {ARMS}", panels, simulations=shown)
@@ -126,7 +276,7 @@ def _against_arms(found: EvaluationFindings) -> Picture:
     panels, shown = [], []
     for name in wanted.instances:
         rows = {
-            "DP-UCB": ([found.dp_ucb(name, arms, epsilon) for arms in wanted.arms], Colour.ORANGE),
+            "DP-UCB as published": ([found.dp_ucb(name, arms, epsilon) for arms in wanted.arms], Colour.ORANGE),
             "DP-SE": ([found.dp_se(name, arms, epsilon) for arms in wanted.arms], Colour.BLUE),
             "SE (not private)": ([found.plain("se", name, arms) for arms in wanted.arms], Colour.GREEN),
             "UCB (not private)": ([found.plain("ucb", name, arms) for arms in wanted.arms], Colour.AMBER),
@@ -171,10 +321,10 @@ def _sweep_picture(found: EvaluationFindings, arms: int) -> Picture:
     for name in wanted.instances:
         ratios, stuck = [], []
         for epsilon, colour, marker in zip(epsilons, PALETTE, MARKERS, strict=False):
-            row = [*found.swept(name, arms, epsilon), found.dp_ucb(name, arms, epsilon)]
+            row = [*found.swept(name, arms, epsilon), found.dp_ucb(name, arms, epsilon, DEFAULT)]
             x = [*wanted.constants, wanted.default_constant(arms, epsilon)]
-            mine = found.dp_se(name, arms, epsilon)
-            ratios.append(Line(f"ε = {epsilon:g}", x, [one.mean / mine.mean for one in row], colour, "-", marker))
+            values = [found.over_dp_se(one, name, arms, epsilon).value for one in row]
+            ratios.append(Line(f"ε = {epsilon:g}", x, values, colour, "-", marker))
             stuck.append(replace(ratios[-1], y=[one.failed.sum() for one in row]))
             shown += row
         ends = [min(wanted.constants), max(x)]

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from discreet.lab.figures import Cloud, Colour, Line, Panel, Picture
-from discreet.reproduction.league import BASELINE, RECOMMENDED, LeagueFindings
+from discreet.reproduction.evaluation import RECOMMENDED
+from discreet.reproduction.league import BASELINE, LeagueFindings
 
 TITLES = {"paper": "the paper's instances", "rare": "rare rewards (0.5 % to 5 %)"}
 COLOURS = {RECOMMENDED: Colour.BLUE, BASELINE: Colour.ORANGE}
@@ -20,7 +21,7 @@ def league_picture(found: LeagueFindings) -> Picture:
             for place, policy in policies.items()
             for values in (found.ratios(policy, kind),)
         ]
-        limit = Line("the lower bound", [-0.4, len(policies) - 0.3], [1, 1], Colour.BLACK, "--")
+        limit = Line("the lower bound", [-0.5, len(policies) - 0.5], [1, 1], Colour.BLACK, "--")
         ticks = [(place, policy.replace("-", "-\n")) for place, policy in policies.items()]
         common: dict[str, Any] = {"x_label": "", "y_label": "regret over the bound", "y_log": True}
         panels.append(Panel(title, [limit], clouds, ticks=ticks, **common))

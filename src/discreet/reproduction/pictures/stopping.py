@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.limits import upper_limit
 from discreet.lab.figures import Cloud, Colour, Line, Panel, Picture
 from discreet.reproduction.pictures.evaluation import measured
-from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, StoppingFindings
+from discreet.reproduction.stopping import ENDS, PLAIN, PRIVATE, RULES, StoppingFindings
 from discreet.theory import private_stopping_lower_bound
 
 LOOKS = {
@@ -26,13 +25,12 @@ NAMES, SHORT = ({rule: looks[index] for rule, looks in LOOKS.items()} for index 
 KINDS = {"signs": "samples of −1 and 1", "clicks": "clicks (0 and 1)"}
 AXES = {"mean": "mean μ", "alpha": "accuracy α", "epsilon": "privacy ε", "beta": "failure probability β"}
 SAMPLES = "samples"
-CONFIDENCE = 0.95
 
 
 def stopping_pictures(found: StoppingFindings) -> list[Picture]:
     """Return all pictures of the study, in the order of the report."""
     sweeps = [_sweeps(found, kind) for kind in ENDS]
-    return [_distance(found), *sweeps, _distributions(found), _price(found), _failures(found)]
+    return [_distance(found), *sweeps, _distributions(found), _price(found)]
 
 
 def _distance(found: StoppingFindings) -> Picture:
@@ -49,11 +47,11 @@ def _distance(found: StoppingFindings) -> Picture:
         clouds.append(Cloud("", end, proved, Colour.GREY, "P", _times(proved)))
         ticks = [*((place, SHORT[rule]) for place, rule in enumerate(RULES)), (end, "proved")]
         best = "no rule can do better (private rules: no private one)"
-        limit = Line(best, [-0.4, end + 1], [1, 1], Colour.BLACK, "--")
+        limit = Line(best, [-0.5, end + 0.5], [1, 1], Colour.BLACK, "--")
         axes: dict[str, Any] = {"y_label": "times the least possible", "y_log": True, "y_from": 0.5, "y_to": top}
         shown += [found.of(rule, found.study.base.with_(kind=kind)) for rule in RULES]
-        x_label = "not private  |  private  |  Theorem 3.3"
-        panels.append(Panel(KINDS[kind], [limit], clouds, ticks=ticks, x_label=x_label, **axes))
+        groups = [(0, len(PLAIN) - 1, "not private"), (len(PLAIN), end - 1, "private"), (end, end, "Theorem 3.3")]
+        panels.append(Panel(KINDS[kind], [limit], clouds, ticks=ticks, groups=groups, x_label="", **axes))
     return Picture(
         "stopping-distance",
         "How many times the least possible number of samples does each rule take?",
@@ -147,22 +145,3 @@ def _points(rule: str, x: Sequence[float], y: Sequence[float], what: str = "") -
 def _positive(values: Sequence[float]) -> list[float]:
     """Values with NaN for those that a logarithmic axis cannot show."""
     return [value if value > 0 else math.nan for value in values]
-
-
-def _failures(found: StoppingFindings) -> Picture:
-    """Share of runs that broke the promise, against beta."""
-    betas = found.study.failure_betas
-    panels, shown = [], []
-    for title, problems in found.study.risky().items():
-        lines = [Line("β: what is promised", betas, betas, Colour.BLACK, "--", width=1.0)]
-        for rule in RULES:
-            row = [found.risked(rule, one) for one in problems]
-            rates = _positive([one.failure_rate for one in row])
-            limits = [upper_limit(int(one.failed.sum()), len(one.samples), 1 - CONFIDENCE) for one in row]
-            lines.append(_points(rule, betas, rates))
-            limit = f"{100 * CONFIDENCE:g} % upper limits" if rule == RULES[-1] else ""
-            lines.append(Line(limit, betas, limits, LOOKS[rule][2], ":"))
-            shown += row
-        common: dict[str, Any] = {"x_log": True, "y_log": True}
-        panels.append(Panel(title, lines, x_label=AXES["beta"], y_label="share of runs that failed", **common))
-    return Picture("stopping-failures", "How often is the promise broken?", panels, simulations=shown)

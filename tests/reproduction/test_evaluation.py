@@ -103,9 +103,10 @@ def test_the_papers_twelve_figures_have_its_numbers_panels_and_curves():
     for study in (Evaluation(), Evaluation.quick()):
         drawn = evaluation_pictures(Known(study))
         assert [picture.name for picture in drawn] == [f"paper-{number:02}" for number in range(1, 13)]
-        places = ["K = 5"] * 4 + ["ε = 0.5 and 1"] * 4 + ["ε = 0.1 and 0.25"] * 4
-        for number, (picture, place) in enumerate(zip(drawn, places, strict=True), 1):
-            name = f"C{(number - 1) % 4 + 1}"
+        names = ("C1", "C2", "C3", "C4")
+        places = [(name, "K = 5") for name in names]
+        places += [(name, f"ε = {pair}") for name in names for pair in ("0.5 and 1", "0.1 and 0.25")]
+        for number, (picture, (name, place)) in enumerate(zip(drawn, places, strict=True), 1):
             assert picture.title == f"Figure {number}. {name} with {place}, T = 50,000,000"
             # Each of the paper's panels, and the same up to the last elimination.
             assert len(picture.panels) == 2 * (2 if number <= 4 else 4)

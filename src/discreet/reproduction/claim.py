@@ -60,8 +60,8 @@ def ratio_of(values: NDArray[np.float64], others: NDArray[np.float64], confidenc
         others: The runs below.
         confidence: The interval's level.
 
-    >>> ratio_of(np.array([11.0, 10.0, 9.0]), np.array([2.0, 2.0]))
-    Ratio(value=5.0, low=2.81..., high=8.86...)
+    >>> print(ratio_of(np.array([11.0, 10.0, 9.0]), np.array([2.0, 2.0])))
+    5.00 (99 % interval 2.82 to 8.87)
     """
     from scipy.special import stdtrit  # noqa: PLC0415  (it takes a while)
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from discreet.reproduction.evaluation import Evaluation
-from discreet.reproduction.parts import Reproduced
-from discreet.reproduction.reproduce import every_picture
+from discreet.reproduction.parts import Reproduced, every_picture
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/paper.md").read_text().replace("\\|", "|")

@@ -61,7 +61,7 @@ def _claim_sentence(found: EvaluationFindings, form: str) -> str:
 
 
 def _shape_sentence(found: EvaluationFindings) -> str:
-    """Whether DP-SE's curve is piece-wise linear, and DP-UCB's smooth."""
+    """Return a sentence on DP-SE's piece-wise linear curves and DP-UCB's smooth ones."""
     cells = found.study.cells()
     mine, others = ([look(*cell) for cell in cells] for look in (found.dp_se, found.dp_ucb))
     off = max(distance_from_lines(one) / one.mean for one in mine)
@@ -79,17 +79,18 @@ def _shape_sentence(found: EvaluationFindings) -> str:
 
 
 def _withdrawn_sentence(found: EvaluationFindings) -> str:
-    """Whether the modified DP-SE is the best of three, as the withdrawn text says."""
+    """Return a sentence on the modified DP-SE, which the withdrawn text calls the best of three."""
     cells, (plain, modified) = found.study.cells(), WITHDRAWN
     best = below = 0
     for cell in cells:
-        three = {key: found.private(key, *cell).mean for key in WITHDRAWN} | {"dp-ucb": found.dp_ucb(*cell).mean}
+        three = {key: found.private(key, *cell).mean for key in WITHDRAWN}
+        three["dp-ucb"] = found.dp_ucb(*cell, DEFAULT).mean
         best += min(three, key=three.__getitem__) == modified
         below += three[modified] < found.many(*cell).mean()
     return (
-        f"The withdrawn text says that the modified DP-SE is the best of three (with DP-SE by sparse vectors, {plain}, "
-        f"and DP-UCB) in all settings: it is in {best} of {len(cells)}. Against the DP-SE that was published instead "
-        f"it has less regret in {below} of them."
+        f"The withdrawn text says that the modified DP-SE is the best of three (with the older DP-SE, {plain}, and "
+        f"DP-UCB without its factor K) in all settings: it is in {best} of {len(cells)}. Against the DP-SE that was "
+        f"published instead it has less regret in {below} of them."
     )
 
 

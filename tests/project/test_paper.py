@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.bandits.dp_ucb import PRESETS, PUBLISHED
 from discreet.reproduction.evaluation import Evaluation
 from discreet.reproduction.parts import Reproduced, every_picture
 
@@ -71,12 +72,25 @@ def test_a_name_that_is_not_there_is_found_out():
         found("discreet.theory.no_such_bound")
 
 
-def test_every_figure_is_made():
+def test_every_figure_is_made_under_its_number():
     evaluation = Evaluation(horizon=100, runs=1).run()
-    made = {f"{picture.name}.png" for picture in every_picture(Reproduced(evaluation))}
-    named = re.findall(r"`([\w.-]+\.png)`", PAGE)
-    assert len(named) == len(set(named)) == 12
-    assert set(named) <= made
+    titles = {f"{picture.name}.png": picture.title for picture in every_picture(Reproduced(evaluation))}
+    named = re.findall(r"\(`(fig:[^`]*)`\).*`([\w.-]+\.png)`", PAGE)
+    assert len(named) == len(dict(named)) == 12
+    for label, file in named:
+        (instance,) = re.findall(r"setting(\d)", label)
+        epsilons = re.findall(r"eps([\d.]+)&([\d.]+)", label)
+        common = f"ε = {' and '.join(epsilons[0])}" if epsilons else "K = 5"
+        assert titles[file].endswith(f"C{instance} with {common}, T = 100")
+
+
+def test_the_verdict_on_the_claim_is_that_of_the_results():
+    results = (ROOT / "docs/results.md").read_text()
+    holds = dict(re.findall(r"^\| ([\w-]+) \| (\d+) \| \d+ \| \d+ \| [\d.]+ ±", results, re.M))
+    assert holds.keys() == set(PRESETS)
+    (row,) = [line for line in PAGE.splitlines() if "paragraph:5/3" in line]
+    assert f"as published, in {holds.pop(PUBLISHED)} of 64 settings" in row
+    assert all(f'{count} ("{form}")' in row for form, count in holds.items())
 
 
 def test_every_row_has_a_verdict():

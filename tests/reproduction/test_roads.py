@@ -38,7 +38,7 @@ def test_a_fitted_power_is_the_slope_of_the_regrets_and_within_its_interval(road
         expected = np.polyfit(np.log(roads.study.arms), np.log(regrets), 1)[0]
         assert row["power"] == pytest.approx(expected)
         assert row["power_low"] - 1e-9 <= row["power"] <= row["power_high"] + 1e-9
-        assert row["said"] == road.power == sum(road.law)
+        assert row["expected"] == road.power == sum(road.law)
 
 
 def test_a_bootstrap_shows_what_gaps_and_runs_vary(roads, monkeypatch):
@@ -75,10 +75,12 @@ def test_a_picture_has_every_road_and_the_sentences_every_power(roads):
     assert [line.label.split(":")[0] for line in panel.lines[: len(ROADS)]] == [road.name for road in ROADS]
     assert panel.x_log
     assert panel.y_log
-    first, second = roads_headlines(roads)
+    first, laws, last = roads_headlines(roads)
     for row in roads.rows:
         assert f"{row['road']} {row['power']:.2f} (" in first
-    assert "times" in second
+    for row in roads.rows:
+        assert f"fits {row['law']:.2f}" in laws
+    assert "DP-SE's regret" in last
 
 
 @pytest.mark.study

@@ -41,7 +41,7 @@ class BoundRow(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether no setting contradicts it."""
+        """True if no setting contradicts it."""
         return self.most <= 1 if self.at_most else self.least >= 1
 
 

@@ -16,7 +16,7 @@ CONFIDENCE = 0.99
 
 
 class Verdict(StrEnum):
-    """What an interval says of the claim in one setting."""
+    """An interval's verdict on the claim in one setting."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -38,7 +38,7 @@ class Ratio(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the whole interval lies on one side of the claim."""
+        """The verdict: holds or fails if the whole interval lies on one side of the claim, else open."""
         if self.low >= CLAIM:
             return Verdict.HOLDS
         return Verdict.FAILS if self.high < CLAIM else Verdict.OPEN

@@ -58,7 +58,7 @@ class Road(NamedTuple):
 
     @property
     def power(self) -> int:
-        """The power of K that its regret is said to grow with, for many arms."""
+        """The power of K that its regret is expected to grow with, for many arms."""
         return sum(self.law)
 
     def law_at(self, arms: Floats) -> Floats:
@@ -211,7 +211,7 @@ class RoadsFindings(Findings[RoadsStudy]):
         for road in ROADS:
             power, low, high = self.exponent(road)
             regrets = dict(zip(self.study.arms, self.regret(road).tolist(), strict=True))
-            row = {"road": road.name, "policy": road.policy, "preset": road.preset or "", "said": road.power}
+            row = {"road": road.name, "policy": road.policy, "preset": road.preset or "", "expected": road.power}
             row |= {"power": power, "power_low": low, "power_high": high}
             row["law"] = float(slopes(arms, road.law_at(arms)[None])[0])
             table.append({**row, **{f"regret_{count}": regret for count, regret in regrets.items()}})
@@ -243,17 +243,18 @@ def roads_headlines(found: RoadsFindings) -> list[str]:
     rows, study = found.rows, found.study
 
     def listed(power: int) -> str:
-        chosen = [row for row in rows if row["said"] == power]
+        chosen = [row for row in rows if row["expected"] == power]
         return ", ".join(
-            f"{row['road']} {Exponent(row['power'], row['power_low'], row['power_high'])}, its law {row['law']:.2f}"
-            for row in chosen
+            f"{row['road']} {Exponent(row['power'], row['power_low'], row['power_high'])}" for row in chosen
         )
 
+    laws = {ROADS[place].law: row["law"] for place, row in enumerate(rows)}
     times = [float(found.regret(road)[-1] / found.regret(ROADS[-1])[-1]) for road in ROADS[:3]]
     return [
-        f"Regret against K, from {study.arms[0]} to {study.arms[-1]} arms of one gap at epsilon = {study.epsilon:g}, "
-        f"as a fitted power of K with a {100 * LEVEL:g} % interval, and the power that fits its law in K and K - 1. "
-        f"Where the paper says K^2: {listed(2)}. Where it says K: {listed(1)}.",
+        f"From {study.arms[0]} to {study.arms[-1]} arms of one gap at epsilon = {study.epsilon:g}, regret fits these "
+        f"powers of K, with {100 * LEVEL:g} % intervals. Where K^2 is expected: {listed(2)}. Where K is: {listed(1)}.",
+        f"Over the same K, (K - 1)^2 itself fits {laws[0, 2]:.2f} (pairs, one vector), K (K - 1) fits {laws[1, 1]:.2f} "
+        f"(each arm, DP-UCB as published), and K - 1 fits {laws[0, 1]:.2f} (the others).",
         f"With {study.arms[-1]} arms the roads that the paper does not take have {times[0]:.0f} (pairs), "
         f"{times[1]:.0f} (each arm) and {times[2]:.0f} times (one vector) DP-SE's regret.",
     ]

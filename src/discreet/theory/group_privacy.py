@@ -1,4 +1,4 @@
-"""How much a private algorithm's output can tell two distributions of its samples apart.
+"""Bounds on how well a private algorithm's output tells two distributions of its samples apart.
 
 An epsilon-private algorithm reads n independent samples of a distribution D, or of D' at total variation distance d.
 The probability of any set of outputs under the one is at most exp(loss) times that under the other.

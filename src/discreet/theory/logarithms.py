@@ -1,4 +1,4 @@
-"""Where a logarithm, or a logarithm of a logarithm, falls below a line: Sajed and Sheffet's Fact 2.1, corrected.
+"""Brackets of where a logarithm, or one of a logarithm, falls below a line: Sajed and Sheffet's Fact 2.1, corrected.
 
 Bounds on stopping times come from these: a rule halts once log(...)/t is small enough.
 """

@@ -19,6 +19,7 @@ from discreet.reproduction.league import LeagueFindings, standings
 from discreet.reproduction.pictures.league import TITLES
 from discreet.reproduction.pictures.stopping import KINDS, NAMES
 from discreet.reproduction.stopping import PLAIN, PRIVATE, RULES, StoppingFindings, slope
+from discreet.reproduction.tables import number
 
 ENOUGH = 10
 """With fewer runs a report is a preview, and says nothing about rare failures."""
@@ -56,7 +57,7 @@ def _claim_sentence(found: EvaluationFindings, form: str) -> str:
         f"With {subject}, “at least {CLAIM:g} times DP-SE's regret” holds in {counts[Verdict.HOLDS]} of {len(ratios)} "
         f"settings, fails in {counts[Verdict.FAILS] or 'none'}, and is too close to call in "
         f"{counts[Verdict.OPEN] or 'none'}; the smallest ratio is {least}, on {name} with K = {arms} and "
-        f"epsilon = {epsilon:g}, and the largest is {max(one.value for one in ratios.values()):.0f}."
+        f"epsilon = {epsilon:g}, and the largest is {number(max(one.value for one in ratios.values()))}."
     )
 
 

@@ -257,7 +257,7 @@ def _distribution_picture(found: EvaluationFindings, arms: int) -> Picture:
         for place, epsilon in enumerate(wanted.epsilons):
             ucb, se = found.dp_ucb(name, arms, epsilon), found.dp_se(name, arms, epsilon)
             clouds += [
-                Cloud("DP-UCB", place - 0.2, ucb.final, Colour.ORANGE, "s"),
+                Cloud("DP-UCB as published", place - 0.2, ucb.final, Colour.ORANGE, "s"),
                 Cloud("DP-SE", place + 0.2, se.final, Colour.BLUE, "o"),
             ]
             shown += [ucb, se]

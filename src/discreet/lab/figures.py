@@ -253,11 +253,10 @@ def _paint_labels(ax: Axes, lines: Sequence[Line]) -> None:
     end, (bottom, top) = ax.get_xlim()[1], ax.get_ylim()
     heights = [float(np.interp(end, line.x, line.y) - bottom) / (top - bottom) for line in lines]
     heights = [min(height, 1.0) for height in heights]
+    beside: dict[str, Any] = {"transform": ax.transAxes, "clip_on": False}  # in widths and heights of the panel
     for line, height, place in zip(lines, heights, spread_out(heights, APART), strict=True):
-        mark = {"arrowstyle": "-", "color": line.colour, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 0}
-        at: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "axes fraction", "annotation_clip": False}
-        text = f" {line.label}"
-        ax.annotate(text, (1.0, height), (1.04, place), color=line.colour, va="center", arrowprops=mark, **at)
+        ax.plot([1.0, 1.04], [height, place], color=line.colour, linewidth=0.6, **beside)
+        ax.text(1.05, place, line.label, color=line.colour, va="center", **beside)
 
 
 def spread_out(heights: Sequence[float], apart: float) -> list[float]:
@@ -359,12 +358,13 @@ def shortened(text: str, most: int = 48) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip(", U") + "…"
 
 
-def write_picture(picture: Picture, folder: Path) -> bytes:
+def write_picture(picture: Picture, folder: Path, printed: bool = True) -> bytes:
     """Draw a picture into a folder as PNG and PDF.
 
     Args:
         picture: The picture.
         folder: An existing folder.
+        printed: False to leave out the PDF, which takes as long as the PNG.
 
     Returns:
         The content of the PNG file.
@@ -374,8 +374,9 @@ def write_picture(picture: Picture, folder: Path) -> bytes:
     figure.savefig(png, dpi=DPI, metadata={"Software": None})
     content = _fewer_colours(png) if picture.small else png.getvalue()
     (folder / f"{picture.name}.png").write_bytes(content)
-    figure.set_layout_engine("none")  # it has its layout now, which takes long to find
-    figure.savefig(folder / f"{picture.name}.pdf", metadata={"CreationDate": None})
+    if printed:
+        figure.set_layout_engine("none")  # it has its layout now, which takes long to find
+        figure.savefig(folder / f"{picture.name}.pdf", metadata={"CreationDate": None})
     return content
 
 

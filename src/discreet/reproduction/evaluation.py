@@ -44,7 +44,7 @@ class Evaluation:
     Args:
         horizon: Pulls of a run.
         runs: Runs of each setting, but:
-        other_runs: Runs of the other forms of DP-UCB, at most; their regrets vary by a hundredth.
+        other_runs: Runs of the other forms of DP-UCB, at most; their regrets vary by a hundredth. 0 leaves them out.
         stepped_runs: Runs of DP-UCB on all trees with more than five arms, at most: there it takes up to half a minute
             a run. 0 leaves it out.
         many_runs: Runs of DP-SE for the ratios: that many, and again, until its mean is known within `PRECISION`.
@@ -77,15 +77,21 @@ class Evaluation:
 
     @classmethod
     def quick(cls, **changes: Any) -> Self:
-        """Return a small evaluation: all of the paper's settings, with few runs."""
-        small: dict[str, Any] = {"runs": 3, "stepped_runs": 0, "constants": (3, 8, 50), "wide_sweep": None}
+        """Return a small evaluation: all of the paper's settings, with few runs, and DP-UCB as published alone."""
+        others = 3 if changes.get("extended") else 0
+        small: dict[str, Any] = {
+            "runs": 3,
+            "other_runs": others,
+            "stepped_runs": 0,
+            "constants": (3, 8, 50),
+            "wide_sweep": None,
+        }
         return cls(**{**small, **changes})
 
     def forms(self) -> tuple[str, ...]:
         """Return the forms of DP-UCB that are simulated."""
-        if not self.extended:
-            return FORMS[:2]
-        return tuple(form for form in FORMS if form != STEPPED or self.stepped_runs)
+        most = {PUBLISHED: self.runs, STEPPED: self.stepped_runs}
+        return tuple(form for form in FORMS[: None if self.extended else 2] if most.get(form, self.other_runs))
 
     def runs_of(self, preset: str, arms: int) -> int:
         """Return the runs of a form of DP-UCB.

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from discreet.lab.figures import Picture
 from discreet.reproduction.evaluation import EvaluationFindings
-from discreet.reproduction.headlines import bandit_headlines, league_headlines, stopping_headlines
+from discreet.reproduction.headlines import ENOUGH, bandit_headlines, league_headlines, stopping_headlines
 from discreet.reproduction.league import LeagueFindings
 from discreet.reproduction.pictures.evaluation import evaluation_pictures
 from discreet.reproduction.pictures.league import league_picture
@@ -74,6 +74,11 @@ PARTS = (
 def _there(found: Reproduced) -> list[tuple[Part, Any]]:
     """The parts that were not left out, with their results."""
     return [(part, getattr(found, part.name)) for part in PARTS if getattr(found, part.name) is not None]
+
+
+def is_preview(found: Reproduced) -> bool:
+    """Return True if there are too few runs for more than a first look."""
+    return found.paper.study.runs < ENOUGH
 
 
 def headlines(found: Reproduced) -> dict[str, list[str]]:

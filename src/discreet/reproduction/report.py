@@ -16,9 +16,9 @@ from discreet.lab.setting import ARMS
 from discreet.reproduction.bounds import bound_rows
 from discreet.reproduction.claim import CLAIM, CONFIDENCE, Ratio, Verdict, count_verdicts
 from discreet.reproduction.evaluation import PRECISION, Evaluation, EvaluationFindings
-from discreet.reproduction.headlines import ENOUGH, sweep_cells
+from discreet.reproduction.headlines import sweep_cells
 from discreet.reproduction.league import LeagueFindings, standings
-from discreet.reproduction.parts import Reproduced, headlines
+from discreet.reproduction.parts import Reproduced, headlines, is_preview
 from discreet.reproduction.pictures.league import TITLES
 from discreet.reproduction.pictures.stopping import KINDS, NAMES, SHORT
 from discreet.reproduction.stopping import RULES, StoppingFindings
@@ -50,7 +50,7 @@ def render_page(
         seconds=seconds,
         work=sum(one.seconds for study in found if study for one in study.results),
         versions=_versions(),
-        preview=found.paper.study.runs < ENOUGH,
+        preview=is_preview(found),
         tables={name: TABLES[name] for name in tables},
     )
 

@@ -16,7 +16,7 @@ from discreet.lab.setting import HORIZON, SEED, Setting
 from discreet.lab.store import Store
 from discreet.reproduction.evaluation import Evaluation
 from discreet.reproduction.league import LeagueStudy
-from discreet.reproduction.parts import PARTS, Reproduced, every_picture, every_table, headlines
+from discreet.reproduction.parts import PARTS, Reproduced, every_picture, every_table, headlines, is_preview
 from discreet.reproduction.report import render_page, render_results
 from discreet.reproduction.roads import RoadsStudy
 from discreet.reproduction.stopping import StoppingStudy
@@ -170,7 +170,8 @@ def write_report(found: Reproduced, folder: Path, seconds: float, engine: Engine
         (f"writing table {name}", partial(write_table, tables[name], folder / "data" / f"{name}.csv"))
         for name in tables
     ]
-    jobs += [(f"drawing {one.name}", partial(write_picture, replace(one, simulations=()), figures)) for one in longest]
+    draw = partial(write_picture, folder=figures, printed=not is_preview(found))
+    jobs += [(f"drawing {one.name}", partial(draw, replace(one, simulations=()))) for one in longest]
     images: dict[str, str] = {}
     on_progress(jobs[0][0], 0, len(jobs) + 1)
     for done, (index, made) in enumerate(engine.run(call, [work for _, work in jobs]), start=1):

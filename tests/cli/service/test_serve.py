@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -230,3 +231,26 @@ def test_a_password_need_not_be_on_a_command_line(tmp_path, capsys, monkeypatch)
     assert main(["serve"]) == 2
     assert "is empty" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["address"]
+
+
+class Interrupts:
+    """An object that interrupts the program when it is collected."""
+
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interrupt_while_garbage_is_collected_is_not_lost(tmp_path, monkeypatch):
+    server = pytest.importorskip("discreet.service.http.server")
+    monkeypatch.setattr(server.gc, "collect", lambda: Interrupts() and None)
+    monkeypatch.setattr(server.gc, "freeze", lambda: None)
+    monkeypatch.setattr(server, "open_database", lambda path: SimpleNamespace(journal_path=None))
+    for name in ("Control", "make_app"):
+        monkeypatch.setattr(server, name, lambda *given, **options: None)
+    monkeypatch.setattr(server.uvicorn, "Server", None)  # it comes to nothing if it is reached
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            server.run(server.Settings(str(tmp_path / "team.db")), None)
+    finally:
+        signal.signal(signal.SIGINT, before)

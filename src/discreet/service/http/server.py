@@ -4,6 +4,7 @@ import errno
 import gc
 import ipaddress
 import re
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -197,7 +198,22 @@ def run(settings: Settings, listener: socket.socket) -> None:
     logs.configure(settings.log_level, settings.log_format, access_log=settings.access_log)
     options: dict[str, Any] = {"timeout_graceful_shutdown": 10, "access_log": False, "log_config": None}
     options |= {"server_header": False, "http": Connection, "ws": "none"}
-    uvicorn.Server(uvicorn.Config(_app(settings), **options)).run([listener])
+    with _signals_held_back():
+        app = _app(settings)
+    uvicorn.Server(uvicorn.Config(app, **options)).run([listener])
+
+
+@contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Let signals to end wait: one that came while the garbage collector calls back would be shown there and lost."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _app(settings: Settings) -> ASGIApp:

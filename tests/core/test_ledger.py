@@ -136,6 +136,17 @@ def test_a_copy_of_numbers_too_large_does_not_see_anothers():
     assert [one[1].steps for one in (ledger, twin)] == [2 * 10**30, 3 * 10**30]
 
 
+def test_a_copy_that_is_made_while_a_new_kind_is_entered_has_all_its_kinds():
+    ledger = filled()
+    ledger.close_epoch((total(1),))
+    assert len(ledger) == 1
+    twin = ledger.copy()
+    new = total(2)._replace(scale=17.0)
+    ledger._rows.kind_numbers[new.kind, new.scale, new.epsilon, new.simulated] = 1  # half of what entering one does
+    twin.close_epoch((new,))
+    assert twin[1] == new
+
+
 def test_a_copy_that_is_read_while_another_grows_is_not_disturbed():
     ledger, errors, done = filled(), [], threading.Event()
 

@@ -31,10 +31,11 @@ class _Rows:
         self.others: dict[int, Release] = {}  # by row: tests, and numbers that need more than 64 bits
 
     def cut(self, length: int) -> _Rows:
-        """Return a copy of the first rows."""
+        """Return a copy of the first rows, also while another thread adds some."""
         twin = _Rows()
         twin.numbers = self.numbers[: length * _WIDTH]
-        twin.kinds, twin.kind_numbers = list(self.kinds), dict(self.kind_numbers)
+        twin.kinds = list(self.kinds)
+        twin.kind_numbers = {kind: number for number, kind in enumerate(twin.kinds)}
         twin.others = {index: release for index, release in list(self.others.items()) if index < length}
         return twin
 

@@ -206,14 +206,15 @@ def run(settings: Settings, listener: socket.socket) -> None:
 @contextmanager
 def _signals_held_back() -> Iterator[None]:
     """Let signals to end wait: one that came while the garbage collector calls back would be shown there and lost."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    held: list[int] = []
+    before = {one: signal.signal(one, lambda number, _: held.append(number)) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for one, handler in before.items():
+            signal.signal(one, signal.SIG_DFL if handler is None else handler)
+    for number in held:
+        signal.raise_signal(number)
 
 
 def _app(settings: Settings) -> ASGIApp:

@@ -63,22 +63,21 @@ def held(first, second):
 
 
 def answers(measure, totals, limits, epsilon=EPSILON, grid=COINS, each=2):
-    """Every answer of a sparse vector, with an attempt to go on after the first yes. Its totals are not looked at."""
-    release = 100 * epsilon
+    """All that a sparse vector without totals shows, with an attempt to go on after the first yes."""
     pulls = dict.fromkeys(totals[0], each)
     queries = [
-        ThresholdQuery((each * number,), (limit,), epsilon, release, measure) for number, limit in enumerate(limits, 1)
+        ThresholdQuery((each * number,), (limit,), epsilon, None, measure) for number, limit in enumerate(limits, 1)
     ]
 
     def run(noise):
-        made = curators.make(epsilon + release, OnlyTests(noise, 0.1), arms=tuple(pulls), grid=grid)
+        made = curators.make(epsilon, noise, arms=tuple(pulls), grid=grid)
         found, epoch = [], 1
         for query, paid in zip(queries, totals, strict=True):
             try:
-                answer, *_ = made.release(Plan(epoch, pulls, query), paid)
+                answer, *more = made.release(Plan(epoch, pulls, query), paid)
             except FinishedError:
                 break
-            found.append((answer.above, answer.steps))
+            found.append((answer.above, answer.steps, *seen(more)))
             epoch += answer.above
         return tuple(found)
 

@@ -59,7 +59,7 @@ def rule_recording(name, mean=0.4, **options):
 
 def places(recording, size):
     """Yield an arm and a pull in the first, in a middle and in the last release, and one that comes after them."""
-    releases = [release for release in recording.ledger if release.steps is not None]
+    releases = [release for release in recording.ledger if release.steps is not None] or recording.ledger
     spans = [releases[index].spans[0] for index in sorted({0, len(releases) // 2, len(releases) - 1})]
     yield from ((arm, first - 1) for arm, first, _ in spans)
     arm, first, last = spans[-1]

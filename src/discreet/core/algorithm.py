@@ -96,7 +96,7 @@ class Algorithm(ABC):
             raise StateError(f"the releases are not those that epoch {plan.epoch} of this {self.key} plans")
         self._planned = None
         self._ledger.close_epoch(releases)
-        if not releases or releases[-1].kind != _TESTS:  # tests that have not halted leave the epoch open
+        if not releases or releases[0].kind != _TESTS or releases[0].above:  # tests that go on leave the epoch open
             self.epoch += 1
         self._learn(plan, releases)
 
@@ -213,6 +213,8 @@ class Algorithm(ABC):
             return first.above is bool(halted) and len(releases) == 1 + sum(map(len, halted.values()))
         if isinstance(query, StepsQuery):
             return [one.arm for one in releases] == list(self.taken)
+        if isinstance(query, ThresholdQuery) and query.release_epsilon is None:
+            arms = 0  # nothing follows a test that halts
         return query is not None and len(releases) == (1 + first.above * arms if tests else arms)
 
     @abstractmethod

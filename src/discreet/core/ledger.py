@@ -86,7 +86,7 @@ class Ledger(Sequence[Release]):
             found: list[Release] = []
             while entry is not None and entry.epoch == epoch:
                 found.append(entry)
-                if entry.kind == _TESTS and not entry.above:
+                if _may_grow(entry):
                     yield tuple(found)
                     found = []
                 entry = next(entries, None)
@@ -170,19 +170,17 @@ class Ledger(Sequence[Release]):
         """Enter the closes that wait."""
         waiting, self._waiting = self._waiting, []
         for releases in waiting:
-            kind: str | None = None
             for release in releases:
-                kind = release.kind
-                if kind != _SAMPLES:
+                if release.kind != _SAMPLES:
                     self._enter(release)
-            self._epochs += kind != _TESTS
+            self._epochs += not (releases and _may_grow(releases[-1]))
 
     def _enter(self, release: Release) -> None:
         before, tests = self._tests, release.kind == _TESTS
         if before is not None and not (tests and _starts(before) == _starts(release)):  # it has not grown
             self._add_row(before)
-        self._tests = release if tests else None
-        if not tests:
+        self._tests = release if _may_grow(release) else None
+        if self._tests is None:
             self._add_row(release)
 
     @cached_property
@@ -206,6 +204,11 @@ class Ledger(Sequence[Release]):
             row = (epoch, self._index[arm], first, last, number, steps)
         rows.numbers.extend(row)
         self._length += 1
+
+
+def _may_grow(release: Release) -> bool:
+    """Return True for tests that have not halted: their epoch is open."""
+    return release.kind == _TESTS and not release.above
 
 
 def _starts(release: Release) -> list[tuple[Arm, int]]:

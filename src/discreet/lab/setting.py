@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from discreet._display import Page, Shown
 from discreet.core import checks
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
@@ -25,7 +26,7 @@ MARKS = 100  # checkpoints of each kind, evenly spaced and log-spaced
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Shown):
     """One configuration of an experiment. `Setting.of` makes one and checks it.
 
     Args:
@@ -116,6 +117,9 @@ class Setting:
             own = {name: value for name, value in own.items() if name in field_names(kind, init=True)}
             given = {"arms": range(len(self.instance)), **own, **given}
         return kind.from_options(given)
+
+    def _page(self) -> Page:
+        return Page(self.label, {"options": dict(self.options), "runs": self.runs, "seed": self.seed})
 
     @property
     def is_rule(self) -> bool:

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
+from discreet._display import Page, Shown
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError, PrivacyError, StateError
 from discreet.core.grid import Grid
@@ -41,7 +43,7 @@ _MECHANISMS: dict[type[Query], type[Mechanism]] = {
 _TESTS = Kind.TESTS  # looked up once: it takes longer than a comparison
 
 
-class Curator(Secret):
+class Curator(Shown, Secret):
     """Counts rewards, charges every query against the promise, and has a mechanism answer.
 
     It refuses whatever exceeds the promise, whatever an algorithm asks for: a price above epsilon (for a row: times
@@ -90,6 +92,10 @@ class Curator(Secret):
         epochs = algorithm.ledger.by_epoch() if privacy.unit is Unit.PERSON else ()
         paid = [one.epsilon for releases in epochs for one in releases if one.arm == releases[0].arm]
         return cls(algorithm.grid, privacy, noise, epoch=algorithm.epoch, taken=algorithm.taken, spent=tuple(paid))
+
+    def _page(self) -> Page:
+        """Return its promise; all else in it is secret."""
+        return replace(self.privacy._page(), title=f"curator of a promise: epsilon = {self.privacy.epsilon:g}")
 
     def release(self, plan: Plan, totals: Mapping[Arm, Any] | None = None) -> tuple[Release, ...]:
         """Take a plan's exact statistics, draw noise, and return what its query asks for.

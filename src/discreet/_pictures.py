@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ SMALL_WIDTH, SMALL_HEIGHT = 1.3, 1.05
 BELOW = -0.125  # where names of groups stand, in heights of a panel
 APART = 0.085  # between two labels, in heights of a panel
 DPI = 150
+_ROOMY, _LEGEND_ROW = 5, 0.17  # rows of a legend for which there is room, and inches of each further one
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LOOKS: dict[Any, Any] = {
     "font.size": 8.5,
@@ -87,6 +89,7 @@ class Line:
         high: Upper end of the band.
         width: Line width in points.
         size: Size of markers in points.
+        bars: Draw bars from `low` to `high` instead of a band.
     """
 
     label: str
@@ -99,6 +102,7 @@ class Line:
     high: Any = None
     width: float = 1.4
     size: float = 4.0
+    bars: bool = False
 
 
 @dataclass(frozen=True)
@@ -225,7 +229,8 @@ def paint(picture: Picture) -> Chart:
         for ax in axes[len(picture.panels) :]:
             ax.remove()
         shared = [ax for ax, panel in zip(axes, picture.panels, strict=False) if not panel.labels_at_ends]
-        _shared_legend(figure, shared, columns=2 * picture.columns)
+        rows = _shared_legend(figure, shared, columns=2 * picture.columns)
+        figure.set_figheight(size[1] + max(0, rows - _ROOMY) * _LEGEND_ROW)  # a long legend does not eat the panels
     return figure
 
 
@@ -236,7 +241,9 @@ def _paint_panel(ax: Axes, panel: Panel) -> None:
         marks: dict[str, Any] = {"marker": line.marker, "linestyle": line.style, "linewidth": line.width}
         marks["markersize"] = line.size
         ax.plot(line.x, line.y, color=line.colour, label=line.label or "_", **marks)
-        if line.low is not None:
+        if line.bars:
+            ax.vlines(line.x, line.low, line.high, color=line.colour, linewidth=1.0, alpha=0.6)
+        elif line.low is not None:
             ax.fill_between(line.x, line.low, line.high, color=line.colour, alpha=0.18, linewidth=0)
     for cloud in panel.clouds:
         _paint_cloud(ax, cloud)
@@ -248,9 +255,11 @@ def _paint_panel(ax: Axes, panel: Panel) -> None:
             getattr(ax, f"set_{axis.axis_name}scale")("log")
             axis.set_major_formatter(FuncFormatter(_power_of_ten))
         else:
-            axis.set_major_formatter(EngFormatter(sep=""))  # 20M, 500k
+            axis.set_major_formatter(FuncFormatter(partial(_short, EngFormatter(sep=""))))  # 20M, 500k, 0.25
     if panel.whole_x:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        ends = [place for line in panel.lines for place in line.x]
+        ax.set_xlim(min(ends, default=1) - 0.5, max(ends, default=1) + 0.5)
     ax.set_ylim(bottom=panel.y_from, top=panel.y_to)
     if panel.x_to is not None:
         ax.set_xlim(0, panel.x_to)
@@ -326,13 +335,18 @@ def shortened(text: str, most: int = 48) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip(", U") + "…"
 
 
+def _short(large: Callable[[float, int], str], value: float, place: int) -> str:
+    """Label a tick: thousands and more with a letter, others as they are."""
+    return large(value, place) if abs(value) >= 1000 else f"{value:.6g}"
+
+
 def _power_of_ten(value: float, _: int) -> str:
     """Label a tick of a logarithmic axis in plain text, which takes a tenth of the time of matplotlib's formulas."""
     return "10" + str(round(math.log10(value))).translate(SUPERSCRIPTS)
 
 
-def _shared_legend(figure: Figure, axes: Sequence[Axes], columns: int) -> None:
-    """Add one legend below all panels, each label once."""
+def _shared_legend(figure: Figure, axes: Sequence[Axes], columns: int) -> int:
+    """Add one legend below all panels, each label once, and return the number of its rows."""
     entries: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -341,6 +355,7 @@ def _shared_legend(figure: Figure, axes: Sequence[Axes], columns: int) -> None:
         widest = 0.5 + 0.062 * max(map(len, entries))  # inches of a handle and its label, about
         columns = max(1, min(columns, len(entries), int(figure.get_figwidth() / widest)))
         figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns, frameon=False)
+    return -(-len(entries) // columns)
 
 
 def write_picture(picture: Picture, folder: Path, printed: bool = True) -> bytes:

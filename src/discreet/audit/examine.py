@@ -14,6 +14,7 @@ from discreet.audit.events import Facts, Table, pick
 from discreet.audit.limits import epsilon_limit
 from discreet.audit.subjects import Pair, Subject, names, subject
 from discreet.core import checks
+from discreet.core.algorithm import Algorithm
 
 SECONDS, ERROR = 6.0, 1e-6
 STEPS = 100  # of progress, for each algorithm
@@ -135,7 +136,7 @@ class Audits(Shown, UserList[Audit]):
 
 
 def audit(
-    *algorithms: str,
+    *algorithms: str | type[Algorithm] | Algorithm,
     epsilon: float = 1.0,
     seconds: float = SECONDS,
     samples: int | None = None,
@@ -151,8 +152,7 @@ def audit(
     call hold together but for a chance of `error`: an algorithm that is private is accused once in a million calls.
 
     Args:
-        *algorithms: Names of mechanisms, rules and policies; by default all. One of your own must be registered first
-            (`discreet.register`).
+        *algorithms: Names of mechanisms, rules and policies, or classes; by default all.
         epsilon: What they are built to claim.
         seconds: The processor time for each algorithm.
         samples: Instead of that, the number of runs on each side of each pair of inputs.

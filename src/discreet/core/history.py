@@ -116,30 +116,34 @@ def _of_each(standing: dict[Arm, list[Release]], grid: Grid) -> Iterator[Mean]:
             yield found._replace(epoch=epoch)
 
 
-def picture(ledger: Sequence[Release], grid: Grid, epochs: int) -> Picture:
+def picture(ledger: Sequence[Release], grid: Grid, epochs: int, viable: Sequence[Arm] | None = None) -> Picture:
     """Return the released mean of each arm over the epochs, with its radius; a cross where an arm has gone.
 
     Args:
         ledger: The releases.
         grid: The grid of the rewards.
         epochs: The number of epochs that have closed.
+        viable: The arms that have not gone; by default those that the last releases are about.
     """
     many = epochs > _FEW
     found: dict[Arm, list[Mean]] = {}
     for one in running_means(ledger, grid, epochs) if many else means(ledger, grid):
         found.setdefault(one.arm, []).append(one)
     last = max((own[-1].epoch for own in found.values()), default=0)
-    lines = []
+    stay = {arm for arm, own in found.items() if (own[-1].epoch == last if viable is None else arm in viable)}
+    lines: list[Line] = []
     for index, (arm, own) in enumerate(found.items()):
         colour, marker = PALETTE[index % len(PALETTE)], "" if many else MARKERS[index % len(MARKERS)]
         x, y = [one.epoch for one in own], [one.mean for one in own]
         low, high = ([one.mean + sign * one.radius for one in own] for sign in (-1, 1))
-        gone = own[-1].epoch < last
-        name = "mean" if arm is None else str(arm)
-        lines.append(Line(f"{name} (gone)" if gone else name, x, y, colour, marker=marker, low=low, high=high))
-        if gone:
+        label = ("mean" if arm is None else str(arm)) + ("" if arm in stay else " (gone)")
+        lines.append(Line(label, x, y, colour, marker=marker, low=low, high=high, bars=not many))
+        if arm not in stay:
             lines.append(Line("", x[-1:], y[-1:], colour, style="", marker="x", size=9))
     title = "released means of all rewards so far" if many else "released means of each epoch"
     axes: dict[str, Any] = {"x_label": "epoch", "y_label": "mean reward", "x_log": many, "whole_x": not many}
-    panel = Panel(f"{title}, with 95 % radii", lines, **axes)
-    return Picture("means", "", [panel], columns=1)
+    room = (grid.high - grid.low) / 4  # early means of few rewards may be far off: what can be true is in sight
+    values = [bound for line in lines if line.low is not None for bound in (*line.low, *line.high)]
+    axes["y_from"] = grid.low - room if min(values, default=0.0) < grid.low - room else None
+    axes["y_to"] = grid.high + room if max(values, default=0.0) > grid.high + room else None
+    return Picture("means", "", [Panel(f"{title}, with 95 % radii", lines, **axes)], columns=1)

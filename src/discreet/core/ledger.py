@@ -175,18 +175,19 @@ class Ledger(Shown, Sequence[Release]):
     def __repr__(self) -> str:
         return f"<Ledger of {len(self)} releases in {self._epochs} epochs>"
 
-    def plot(self, ax: Axes | None = None) -> Figure:
+    def plot(self, ax: Axes | None = None, *, viable: Sequence[Arm] | None = None) -> Figure:
         """Plot the released means of each arm over the epochs, with radii of 95 %, and return the figure.
 
         Args:
             ax: Where to draw; by default in a new figure.
+            viable: The arms that have not gone; by default those that the last releases are about.
 
         Raises:
             ArgumentError: The ledger was made without a grid.
         """
         if self._grid is None:
             raise ArgumentError("grid must be given to plot means: Ledger(arms, grid), got None")
-        return draw(picture(self, self._grid, self.epochs), ax)
+        return draw(picture(self, self._grid, self.epochs, viable), ax)
 
     def _page(self) -> Page:
         shown = [*self] if len(self) <= ROWS else [*self[: ROWS // 2], *self[-ROWS // 2 :]]

@@ -66,6 +66,7 @@ class Driver(Shown, Secret):
         self._begin(algorithm.copy(), noise)
         self._curator = self._make_curator()
         self._open()
+        self._curator.check(self._plan)
 
     def _begin(self, algorithm: Algorithm, noise: Noise | None) -> None:
         """Set up all but the curator and the open epoch."""
@@ -117,7 +118,8 @@ class Driver(Shown, Secret):
         Args:
             ax: Where to draw; by default in a new figure.
         """
-        return self.ledger.plot(ax)
+        figure: Figure = self.algorithm.plot(ax)
+        return figure
 
     def _page(self) -> Page:
         page: Page = self.algorithm._page()

@@ -26,11 +26,15 @@ class Instance(Shown):
 
     Args:
         name: The name.
-        rewards: The distribution of each arm's rewards. A stopping rule samples one arm, a policy two or more.
+        rewards: The distribution of each arm's rewards, as `instance` takes arms. A stopping rule samples one arm, a
+            policy two or more.
     """
 
     name: str
     rewards: tuple[Rewards, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rewards", tuple(as_rewards(arm) for arm in self.rewards))
 
     def __len__(self) -> int:
         """Return the number of arms."""

@@ -62,16 +62,19 @@ class Tabular(Shown, ABC):
 
         return pd.DataFrame([one.summary_row() for one in self])
 
-    def plot(self, ax: Axes | None = None, *, log: bool = False) -> Figure:
-        """Plot mean regret against pulls, with a band from the 5 % to the 95 % quantile, and return the figure.
+    def plot(self, ax: Axes | None = None, *, log: bool = False, against: str | None = None) -> Figure:
+        """Plot mean regret, with a band from the 5 % to the 95 % quantile, and return the figure.
+
+        It is shown against pulls, or against an option that was swept; of rules the samples are shown.
 
         Args:
             ax: Where to draw; by default in a new figure.
             log: Whether both axes are logarithmic.
+            against: An option such as "epsilon", "horizon", "arms" or "pulls"; by default what was swept.
         """
-        from discreet.lab.figures import plot_curves  # noqa: PLC0415
+        from discreet.lab.figures import plot  # noqa: PLC0415
 
-        return plot_curves(list(self), ax, log=log)
+        return plot(list(self), ax, log=log, against=against)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save to a file (numpy's npz with a description in it), all or nothing."""
@@ -82,14 +85,13 @@ class Tabular(Shown, ABC):
         told = [name for row in rows[:1] for name in row if name not in HIDDEN]
         names = [name for name in told if any(row.get(name) not in (None, "{}") for row in rows)]
         table = Table(names, [[row.get(name) for name in names] for row in rows])
-        drawn = rows and not any(one.setting.is_rule for one in self)
         title = next(iter(self)).setting.label if len(rows) == 1 else f"{len(rows)} simulations"
-        return Page(title, tables=[table], picture=self._png if drawn else None, about="regret curves")
+        return Page(title, tables=[table], picture=self._png if rows else None, about="mean regret")
 
     def _png(self) -> bytes:
-        from discreet.lab.figures import curves  # noqa: PLC0415
+        from discreet.lab.figures import picture  # noqa: PLC0415
 
-        return png_of(curves(list(self)))
+        return png_of(picture(list(self)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -138,6 +138,16 @@ class Curator(Shown, Secret):
             self._count(pulls)
         return releases
 
+    def check(self, plan: Plan | None) -> None:
+        """Refuse a plan that no mechanism would answer, before any reward is collected for it.
+
+        Raises:
+            PrivacyError: Its query is not one of the known ones, or costs more than is promised.
+        """
+        if plan is not None and plan.query is not None:
+            self._charge(plan.query)
+            self._kind_of(plan.query)
+
     def _count(self, pulls: Mapping[Arm, int]) -> None:
         for arm, count in pulls.items():
             self._taken[arm] += count
@@ -156,9 +166,16 @@ class Curator(Shown, Secret):
         return mechanism
 
     def _new_mechanism(self, query: Query) -> Mechanism:
-        if type(query) not in _MECHANISMS:
-            raise PrivacyError(f"no mechanism answers a {type(query).__name__}")
-        return _MECHANISMS[type(query)](query, tuple(self._taken), self.grid, self._noise)
+        return self._kind_of(query)(query, tuple(self._taken), self.grid, self._noise)
+
+    def _kind_of(self, query: Query) -> type[Mechanism]:
+        kind = _MECHANISMS.get(type(query))
+        if kind is None:
+            raise PrivacyError(
+                f"no mechanism answers a {type(query).__name__}: what is released comes from one of "
+                f"{', '.join(known.__name__ for known in _MECHANISMS)}"
+            )
+        return kind
 
     def _charge(self, query: Query) -> None:
         """Refuse what costs one unit of privacy more than was promised."""
@@ -174,7 +191,8 @@ class Curator(Shown, Secret):
         elif self.privacy.unit is Unit.ROW:
             prices = prices * len(self._taken)
         if not math.fsum((*prices, -promised)) <= 0:  # rounded once, at the end, so its sign is exact
-            raise PrivacyError(f"a release would cost {math.fsum(prices)!r}, beyond the promised {promised!r}")
+            by = f" by a {type(query).__name__}" if math.isinf(math.fsum(prices)) else ""
+            raise PrivacyError(f"a release{by} would cost {math.fsum(prices)!r}, beyond the promised {promised!r}")
 
     # ------------------------------------------------------------------ secrets
 

@@ -16,10 +16,10 @@ from discreet.lab.arms import Rewards
 from discreet.lab.carried import is_shipped, pack_class, unpack_class
 from discreet.lab.engines import Engine, Serial, make_engine, may_start_processes
 from discreet.lab.instances import Instance
-from discreet.lab.kernels import find_program
+from discreet.lab.kernels import find_program, find_steps
 from discreet.lab.progress import progress_bar
 from discreet.lab.results import NEVER, POLICY_ARRAYS, RULE_ARRAYS, Results, Simulation, join
-from discreet.lab.runs import one_run, play
+from discreet.lab.runs import one_run, play, seeded
 from discreet.lab.setting import SEED, Setting
 from discreet.lab.store import Store
 from discreet.lab.sweep import Entry, Name, league
@@ -47,12 +47,16 @@ def run_setting(setting: Setting, indices: range | None = None) -> Simulation:
 
 def _policy_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], str]:
     """Return a function from the index of a run to its row of each array, and its name."""
-    program = find_program(setting.build(), setting.instance)
+    policy = setting.build()
+    program = find_program(policy, setting.instance)
+    steps = None if program is not None else find_steps(policy, setting.instance)
     gaps, times = setting.instance.gaps, np.array(setting.checkpoints, np.int64)
     never = np.full(gaps.size, NEVER)
 
     def run(index: int) -> tuple[Any, ...]:
-        if program is None:
+        if steps is not None:
+            counts, dropped = steps(*seeded(setting, index), times), never
+        elif program is None:
             one = one_run(setting, index)
             counts, dropped = one.counts, one.dropped
         else:
@@ -61,7 +65,7 @@ def _policy_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], 
         # Not counts @ gaps: its last digit would depend on the other checkpoints, and on the machine.
         return (counts * gaps).sum(axis=1), counts[:, gaps == 0].sum(axis=1), counts[-1], dropped
 
-    return run, "object" if program is None else "kernel"
+    return run, "object" if program is None and steps is None else "kernel"
 
 
 def _rule_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], str]:
@@ -277,6 +281,8 @@ def _slow_steps(setting: Setting) -> int:
     """Return the number of steps that are played one by one, or one round of all arms at a time, as objects."""
     algorithm = setting.build()
     if find_program(algorithm, setting.instance) is not None:
+        return 0
+    if not setting.is_rule and find_steps(algorithm, setting.instance) is not None:
         return 0
     if setting.is_rule:
         return setting.runs * _STEPS_OF_RULE

@@ -1,11 +1,14 @@
 """The base class of all algorithms: options that are declared once, a plan, and learning from releases alone."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from discreet._display import Page, Table
 from discreet.core.errors import ArgumentError, FinishedError, StateError
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
@@ -14,6 +17,10 @@ from discreet.core.plans import Arm, Plan, StepsQuery, ThresholdQuery, TotalsQue
 from discreet.core.privacy import NOT_PRIVATE, Privacy, Theorem, Unit
 from discreet.core.releases import Kind, Release
 from discreet.core.statistics import Statistic
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _TESTS = Kind.TESTS  # looked up once: it takes longer than a comparison
 
@@ -69,7 +76,7 @@ class Algorithm(ABC):
             if value is not None or not option.may_be_none:
                 setattr(self, option.name, option.check(option.name, value))
         self._start()
-        self._ledger = Ledger(list(self.taken))
+        self._ledger = Ledger(list(self.taken), self.grid)
 
     # ------------------------------------------------------------------ for drivers
 
@@ -136,6 +143,34 @@ class Algorithm(ABC):
     def finished(self) -> bool:
         """True when nothing is left to sample."""
         return self.plan() is None
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """Plot the released means of each arm over the epochs, with radii of 95 %, and return the figure.
+
+        Args:
+            ax: Where to draw; by default in a new figure.
+        """
+        return self.ledger.plot(ax, viable=getattr(self, "viable", None))
+
+    def _page(self) -> Page:
+        given = {name: value for name, value in self.options().items() if value is not None}
+        options = {name: value["algorithm"] if isinstance(value, dict) else value for name, value in given.items()}
+        promise = self.privacy
+        private = f"epsilon = {promise.epsilon:g} for {promise.unit.words}" if promise.promised else "no"
+        facts = {**options, "private": private, "closed epochs": self.epoch, "finished": self.finished}
+        title = f"{type(self).__name__} ({self.key}), a {'policy' if self.family == 'policy' else 'stopping rule'}"
+        return Page(title, facts, [Table(*self._standing())])
+
+    def __str__(self) -> str:
+        return self._page().text()
+
+    def _repr_html_(self) -> str:
+        return self._page().html()
+
+    def _standing(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        """Return headings and rows of a table that says how each arm stands."""
+        rows = [("-" if arm is None else str(arm), count) for arm, count in self.taken.items()]
+        return ("arm", "rewards"), rows
 
     @property
     @abstractmethod

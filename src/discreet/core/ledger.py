@@ -8,12 +8,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
+from discreet._display import ROWS, Page, Shown, Table
+from discreet._pictures import draw
 from discreet._wording import plural
+from discreet.core.errors import ArgumentError
+from discreet.core.grid import Grid
+from discreet.core.history import mean_of, picture
 from discreet.core.plans import Arm
 from discreet.core.privacy import Privacy, Unit
 from discreet.core.releases import Kind, Release
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _WAITING = 256  # closes that wait to be entered in rows: short runs never pay for it
 _LARGEST = 2**63
@@ -40,7 +49,7 @@ class _Rows:
         return twin
 
 
-class Ledger(Sequence[Release]):
+class Ledger(Shown, Sequence[Release]):
     """All releases of a run, in order, in 48 bytes each.
 
     The tests of one sparse vector are one entry: the entry of more tests takes the place of the one that it has grown
@@ -48,10 +57,12 @@ class Ledger(Sequence[Release]):
 
     Args:
         arms: The names of the arms.
+        grid: The grid of the rewards, by which releases are shown as means; None shows their steps.
     """
 
-    def __init__(self, arms: Sequence[Arm]) -> None:
+    def __init__(self, arms: Sequence[Arm], grid: Grid | None = None) -> None:
         self._arms = tuple(arms)
+        self._grid = grid
         self._rows = _Rows()
         self._owns = True  # False while the rows are another ledger's, which may add to them
         self._length = 0  # rows that belong to this ledger
@@ -163,6 +174,39 @@ class Ledger(Sequence[Release]):
 
     def __repr__(self) -> str:
         return f"<Ledger of {len(self)} releases in {self._epochs} epochs>"
+
+    def plot(self, ax: Axes | None = None, *, viable: Sequence[Arm] | None = None) -> Figure:
+        """Plot the released means of each arm over the epochs, with radii of 95 %, and return the figure.
+
+        Args:
+            ax: Where to draw; by default in a new figure.
+            viable: The arms that have not gone; by default those that the last releases are about.
+
+        Raises:
+            ArgumentError: The ledger was made without a grid.
+        """
+        if self._grid is None:
+            raise ArgumentError("grid must be given to plot means: Ledger(arms, grid), got None")
+        return draw(picture(self, self._grid, self.epochs, viable), ax)
+
+    def _page(self) -> Page:
+        shown = [*self] if len(self) <= ROWS else [*self[: ROWS // 2], *self[-ROWS // 2 :]]
+        some = "" if len(shown) == len(self) else f"the first and the last {ROWS // 2} of {len(self):,}"
+        table = Table(("epoch", "arm", "kind", "rewards", "mean", "+-", "epsilon"), [*map(self._row, shown)], some)
+        return Page(
+            f"ledger: {plural(len(self), 'release')} in {plural(self.epochs, 'epoch')}",
+            {"paid by one reward": spent(self), "simulated": any(one.simulated for one in self)},
+            [table] if shown else [],
+        )
+
+    def _row(self, one: Release) -> tuple[object, ...]:
+        known = self._grid is not None and one.kind not in (_TESTS, Kind.SQUARES)
+        found = mean_of([one], self._grid) if known and self._grid is not None else None
+        said: tuple[object, object] = (None, None) if found is None else (found.mean, found.radius)
+        if one.kind == _TESTS:
+            said = f"{one.tests:,} tests, {'halted' if one.above else 'none halted'}", None
+        names = ["-" if arm is None else str(arm) for arm in one.arms]
+        return one.epoch, ", ".join(names), one.kind, one.rewards, *said, one.epsilon
 
     # ------------------------------------------------------------------ entering
 

@@ -7,6 +7,7 @@ type that it does not know refuses it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._display import Page, Table
 from discreet.core.statistics import Statistic
 
 Arm = str | int | float | bool | None
@@ -256,6 +258,22 @@ class Plan(NamedTuple):
     pulls: Mapping[Arm, int]
     query: Query | None = None
     statistic: Statistic = Statistic.TOTAL
+
+    def _page(self) -> Page:
+        """Return what it says about itself; a named tuple inherits nothing."""
+        query = self.query
+        how = "nothing is released: these rewards decide nothing" if query is None else type(query).__name__
+        facts: dict[str, object] = {"rewards": self.size, "released by": how}
+        if query is not None:
+            facts["price of a reward"] = "exact: not private" if math.isinf(sum(query.prices)) else sum(query.prices)
+        rows = [("-" if arm is None else str(arm), count) for arm, count in self.pulls.items()]
+        return Page(f"plan of epoch {self.epoch}", facts, [Table(("arm", "rewards"), rows)])
+
+    def __str__(self) -> str:
+        return self._page().text()
+
+    def _repr_html_(self) -> str:
+        return self._page().html()
 
     @property
     def size(self) -> int:

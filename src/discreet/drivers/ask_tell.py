@@ -350,6 +350,13 @@ class Bandit(Driver):
         with self._thread_lock:
             return f"Bandit({self._algorithm!r}, epoch={self._epoch}, outstanding={self.outstanding})"
 
+    def _driver_facts(self) -> dict[str, object]:
+        with self._thread_lock:
+            plan, left = self._plan, {"open tickets": self.outstanding}
+            if plan is not None and self._learns:
+                left["rewards until the epoch closes"] = self._missing
+            return {**left, **super()._driver_facts()}
+
     # ------------------------------------------------------------------ the open epoch
 
     def _open(self) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet._display import page_of
 from discreet.core.plans import Arm
 
 _BLOCKS = 256  # permuted blocks that are dealt at a time, and about this many pulls at most:
@@ -37,6 +38,9 @@ class Ticket(NamedTuple):
     def id(self) -> str:
         """A text that names the ticket in messages. `tell` takes it too. It cannot be guessed."""
         return f"{self.issuer}-{self.number}-{self.tag}"
+
+    def _repr_html_(self) -> str:
+        return page_of(self, "arm", "number", "epoch", "id").html()
 
 
 class Issuer:

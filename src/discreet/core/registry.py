@@ -6,6 +6,7 @@ A registered algorithm is met by the contract tests and the simulator, and can b
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from discreet.core import checks
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
 from discreet.core.plans import Arm
@@ -53,7 +54,8 @@ def find(key: str, family: str | None = None) -> type[Algorithm]:
             return TABLES[table][key]
     other = next((f", a {name}" for name, table in TABLES.items() if isinstance(key, str) and key in table), "")
     known = sorted(name for table in tables for name in TABLES[table])
-    raise ArgumentError(f"{family or 'algorithm'} must be one of {', '.join(known)}, got {key!r}{other}")
+    meant = other or checks.did_you_mean(key, known)
+    raise ArgumentError(f"{family or 'algorithm'} must be one of {', '.join(known)}, got {key!r}{meant}")
 
 
 def make(key: str, options: Mapping[str, Any]) -> Algorithm:
@@ -85,7 +87,8 @@ def make_policy(key: str, arms: Iterable[Arm], **options: Any) -> Any:
     >>> make_policy("dp-sex", ["A", "B"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    discreet.core.errors.ArgumentError: policy must be one of adap-klucb, adap-ucb, dp-bai, ... ucb, got 'dp-sex'
+    discreet.core.errors.ArgumentError: policy must be one of adap-klucb, adap-ucb, dp-bai, ... ucb, got
+    'dp-sex'; did you mean 'dp-se'?
     """
     return find(key, "policy").from_options({"arms": arms, **options})
 

@@ -34,7 +34,8 @@ from discreet.core.plans import Plan
 from discreet.core.privacy import Privacy, Theorem, Unit
 from discreet.core.registry import POLICIES, RULES, make_policy, make_rule, register
 from discreet.core.releases import Kind, Release
-from discreet.drivers import Bandit, StoppingResult, Stream, Ticket, Told, Totals
+from discreet.drivers import Bandit, Status, StoppingResult, Stream, Ticket, Told, Totals
+from discreet.forecasting import Forecast, forecast
 from discreet.mechanisms import Curator
 from discreet.recommend import Recommendation, recommend
 from discreet.stopping import *  # noqa: F403
@@ -53,6 +54,7 @@ __all__ = [
     "Curator",
     "DiscreetError",
     "FinishedError",
+    "Forecast",
     "Grid",
     "Kind",
     "Ledger",
@@ -64,6 +66,7 @@ __all__ = [
     "ServiceError",
     "SimulatedNoise",
     "StateError",
+    "Status",
     "StoppingResult",
     "Stream",
     "Theorem",
@@ -76,6 +79,7 @@ __all__ = [
     "WaitingError",
     "__version__",
     "audit",
+    "forecast",
     "make_policy",
     "make_rule",
     "recommend",

@@ -16,6 +16,16 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def about(count: float) -> str:
+    """Return an estimated count to three digits: more would be a pretence.
+
+    >>> about(1234567), about(999.6), about(12)
+    ('1,230,000', '1,000', '12')
+    """
+    unit = 10 ** max(0, len(str(round(count))) - 3)
+    return f"{round(count / unit) * unit:,}"
+
+
 def duration(seconds: float) -> str:
     """Return a length of time in a fitting unit.
 

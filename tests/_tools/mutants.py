@@ -32,7 +32,7 @@ from discreet.core.plans import TotalsQuery
 from discreet.core.privacy import split
 from discreet.core.statistics import PairsAccumulator
 from discreet.drivers._base import Driver
-from discreet.drivers.ask_tell import _OPEN, _TOLD
+from discreet.drivers.open_epoch import OPEN, TOLD
 from discreet.mechanisms import Curator, HybridCounter, NoisyTotals, SharedVectors, SparseVector, Trees
 from discreet.mechanisms._mechanism import Mechanism
 
@@ -431,13 +431,14 @@ def mean_over_answers(patch):
     """Tickets that expire count as the mean of the arm's answers, so that one answer moves a total by many."""
 
     def expire(self, tickets=None):
-        answers = Counter(arm for arm, status in zip(self._arms, self._status, strict=True) if status == _TOLD)
+        epoch = self._epoch
+        answers = Counter(arm for arm, status in zip(epoch.arms, epoch.status, strict=True) if status == TOLD)
         missing = [
-            (self._first + place, arm)
-            for place, (arm, status) in enumerate(zip(self._arms, self._status, strict=True))
-            if status == _OPEN
+            (epoch.first + place, arm)
+            for place, (arm, status) in enumerate(zip(epoch.arms, epoch.status, strict=True))
+            if status == OPEN
         ]
-        mean = {arm: round(self._sums[arm] / answers[arm]) if answers[arm] else 0 for _, arm in missing}
+        mean = {arm: round(epoch.sums[arm] / answers[arm]) if answers[arm] else 0 for _, arm in missing}
         return len(self._count_all([(number, mean[arm]) for number, arm in missing]))
 
     patch.setattr(discreet.Bandit, "expire", expire)

@@ -220,8 +220,8 @@ def receipt_that_knows(patch):
     """Who has told a reward of 0 is thanked otherwise."""
     honest = Bandit._count
 
-    def count(self, number, steps):
-        told = honest(self, number, steps)
+    def count(self, number, steps, now):
+        told = honest(self, number, steps, now)
         return told if steps or told is not Told.COUNTED else Told.DUPLICATE
 
     patch.setattr(Bandit, "_count", count)
@@ -231,17 +231,17 @@ def order_that_knows(patch):
     """The order of later tickets depends on rewards."""
     honest = Bandit._count
 
-    def count(self, number, steps):
+    def count(self, number, steps, now):
         if steps:
             self._rng.random()
-        return honest(self, number, steps)
+        return honest(self, number, steps, now)
 
     patch.setattr(Bandit, "_count", count)
 
 
 def open_sums_for_debugging(patch):
     """Whoever prints a driver sees the exact totals of its open epoch."""
-    patch.setattr(Bandit, "__repr__", lambda self: f"Bandit({self._sums})")
+    patch.setattr(Bandit, "__repr__", lambda self: f"Bandit({self._epoch.sums})")
 
 
 def result_that_peeks(patch):

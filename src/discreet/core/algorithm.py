@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet._display import Page, Table
+from discreet.core import checks
 from discreet.core.errors import ArgumentError, FinishedError, StateError
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
@@ -198,7 +199,8 @@ class Algorithm(ABC):
         """
         known = field_names(cls, init=True)
         for name in sorted(set(options) - set(known)):
-            raise ArgumentError(f"{cls.key} has no option {name!r}; its options are {', '.join(known)}")
+            meant = checks.did_you_mean(name, known)
+            raise ArgumentError(f"{cls.key} has no option {name!r}; its options are {', '.join(known)}{meant}")
         for name in required_options(cls):
             if name not in options:
                 raise ArgumentError(f"{cls.key} needs the option {name!r}; its options are {', '.join(known)}")

@@ -248,8 +248,12 @@ class _Walk:
             self._attempt(one, lambda: one.driver.close(totals))
 
     def _ask(self, bandit: Bandit) -> None:
+        many = _MANY
+        if bandit.waiting == "serve":  # it would hand out all of them: as many as there are to learn from, and a few
+            plan = bandit.policy.plan()
+            many = 20 + (plan.size if plan is not None else 0)
         with suppress(WaitingError, FinishedError):
-            bandit.ask(self.random.choice([3, _MANY, _MANY, _MANY]))
+            bandit.ask(self.random.choice([3, many, many, many]))
 
     def _tell(self, bandit: Bandit) -> None:
         tickets = bandit.open_tickets

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any, overload
 
 from discreet._wording import plural
+from discreet.core.grid import Grid
 from discreet.core.plans import Arm
 from discreet.core.privacy import Privacy, Unit
 from discreet.core.releases import Kind, Release
@@ -48,10 +49,14 @@ class Ledger(Sequence[Release]):
 
     Args:
         arms: The names of the arms.
+        grid: The grid that their rewards are rounded to, for whoever reads means from it; None if it is not known.
+        fixed_blocks: True if it was fixed before the first reward where each release of an arm ends, if it comes.
     """
 
-    def __init__(self, arms: Sequence[Arm]) -> None:
+    def __init__(self, arms: Sequence[Arm], grid: Grid | None = None, *, fixed_blocks: bool = False) -> None:
         self._arms = tuple(arms)
+        self.grid = grid
+        self.fixed_blocks = fixed_blocks
         self._rows = _Rows()
         self._owns = True  # False while the rows are another ledger's, which may add to them
         self._length = 0  # rows that belong to this ledger
@@ -68,6 +73,11 @@ class Ledger(Sequence[Release]):
         self._waiting.append(releases)
         if len(self._waiting) >= _WAITING:
             self._settle()
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The names of the arms."""
+        return self._arms
 
     @property
     def epochs(self) -> int:

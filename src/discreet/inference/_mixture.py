@@ -14,8 +14,10 @@ _DEVIATIONS = 3.2  # a stake of u/sd is best after (3.2/u)^2 rewards
 _LEAST, _MOST = 4.0, 1e9  # rewards that targets cover
 _USUAL = (300.0, 3e6)  # rewards at which intervals are narrowest, if no size is named
 _OUTSIDE = 0.15  # the weight of all other sizes
+_NEAR, _OUTSIDE_AIM = 4.0, 0.1  # the factor around a size that is aimed at, and the weight of all others
 FAR = 0.1
 """The weight of stakes that do not depend on the mean."""
+_PLAIN_LEAST = 3e-4  # the smallest stake for means that may drift
 _FAR_LEAST = 3e-3  # the smallest of them, in parts of the largest
 
 
@@ -74,11 +76,12 @@ def mixture(aim: float | None = None, points: int = 40, far: int = 12) -> Mixtur
     low, high = (math.log(_DEVIATIONS / math.sqrt(size)) for size in (_MOST, _LEAST))
     targets = np.exp(np.linspace(low, high, points))
     sizes = (_DEVIATIONS / targets) ** 2
-    first, last = _USUAL if aim is None else (aim / 4, aim * 4)
+    first, last = _USUAL if aim is None else (aim / _NEAR, aim * _NEAR)
     inside = (sizes >= first) & (sizes <= last)
     if not inside.any():
         inside[np.argmin(np.abs(np.log(sizes / (aim or 1))))] = True
-    weights = np.where(inside, (1 - _OUTSIDE) / inside.sum(), _OUTSIDE / max(1, (~inside).sum()))
+    outside = _OUTSIDE if aim is None else _OUTSIDE_AIM
+    weights = np.where(inside, (1 - outside) / inside.sum(), outside / max(1, (~inside).sum()))
     ratios = np.exp(np.linspace(math.log(_FAR_LEAST), 0, far))
     return Mixture(targets, np.log(weights * (1 - FAR)), ratios, math.log(FAR / far))
 
@@ -89,14 +92,16 @@ def cap_of(epsilon: Numbers) -> Numbers:
 
 
 @lru_cache
-def plain_stakes(aim: float | None = None, points: int = 48) -> tuple[Numbers, Numbers]:
-    """Return stakes that depend on nothing, for means that may drift, and the logarithms of their weights.
+def plain_stakes(epsilon: float, aim: float | None = None, points: int = 48) -> tuple[Numbers, Numbers]:
+    """Return stakes that are the same for all blocks, for means that may drift, and the logarithms of their weights.
 
     Args:
+        epsilon: The range over the scale of the first noise.
         aim: The number of rewards at which intervals shall be narrowest; None for all usual ones.
         points: The number of stakes.
     """
-    stakes = np.exp(np.linspace(math.log(3e-4), math.log(STEEPEST), points))
+    most = min(CAP * epsilon, STEEPEST)
+    stakes = np.exp(np.linspace(math.log(min(_PLAIN_LEAST, most / 100)), math.log(most), points))
     weights = np.ones(points)
     if aim is not None:  # of 3.2/sqrt(n v), for variances v from 1/100 to 1/4
         near = (stakes >= _DEVIATIONS / math.sqrt(aim)) & (stakes <= 20 * _DEVIATIONS / math.sqrt(aim))

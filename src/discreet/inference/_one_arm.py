@@ -20,6 +20,9 @@ _SPREAD_LEAST = 1e-3  # the smallest, in parts of the largest
 _RUNGS: Numbers = 1 - np.exp2(-np.arange(21.0))  # from the far end towards the released mean
 
 
+_HIGHER: Numbers = np.exp2(-np.arange(10.0, -1.0, -2.0))  # and beyond it, where noise has moved it
+
+
 class OneArm:
     """Evidence that an arm's mean is above x, by its released totals, at any look.
 
@@ -37,18 +40,18 @@ class OneArm:
 
     def __init__(self, blocks: Blocks, aim: float | None = None, *, drifting: bool = False) -> None:
         self._mixture: Mixture = mixture(aim)
-        self._plain = plain_stakes(aim) if drifting else None
+        self._plain = plain_stakes(float(blocks.epsilons[0]), aim) if drifting and len(blocks) else None
         self._width = blocks.width
         paired = ~np.isnan(blocks.squares)
         sizes = np.where(blocks.tested, np.inf, np.exp2(np.floor(np.log2(blocks.counts))))
         keys = (blocks.epsilons, sizes, np.where(paired, blocks.square_epsilons, -1.0))
         group, (self._epsilons, self._sizes, self._square_epsilons) = grouped(*keys)
         add = len(self._epsilons)
-        self.counts = np.bincount(group, blocks.counts, add)
-        self.totals = np.bincount(group, blocks.totals, add)
-        self.noises = np.bincount(group, minlength=add)
-        self._squares = np.bincount(group, np.where(paired, blocks.squares, 0.0), add)
-        self._singles = np.bincount(group, np.where(paired, blocks.counts % 2, blocks.counts), add)
+        self.counts = added(group, blocks.counts, add)
+        self.totals = added(group, blocks.totals, add)
+        self.noises = added(group, np.ones(len(blocks)), add)
+        self._squares = added(group, np.where(paired, blocks.squares, 0.0), add)
+        self._singles = added(group, np.where(paired, blocks.counts % 2, blocks.counts), add)
 
     def mirrored(self) -> OneArm:
         """Return the evidence of 1 minus each reward, for the other side."""
@@ -59,9 +62,8 @@ class OneArm:
 
     @cached_property
     def center(self) -> float:
-        """The released mean, moved into [0, 1]; 1/2 without a release."""
-        count = self.counts.sum()
-        return float(min(max(self.totals.sum() / count, 0.0), 1.0)) if count else 0.5
+        """About where the mean lies: blocks with less noise count more; 1/2 without a release."""
+        return pooled(self.counts, self.totals, self.noises, self._epsilons)[0] if len(self.counts) else 0.5
 
     # ------------------------------------------------------------------ evidence
 
@@ -71,10 +73,18 @@ class OneArm:
         Args:
             means: The values of x, in [0, 1].
         """
+        return log_sum(self.terms(means))
+
+    def terms(self, means: Numbers) -> Numbers:
+        """Return the logarithms of the weighted products of factors that evidence is the sum of, for each x.
+
+        Args:
+            means: The values of x, in [0, 1].
+        """
         x = np.asarray(means, dtype=float)[:, None, None]
         if self._plain is not None:
             stakes, weights = self._plain
-            return log_sum(weights + self._logs(stakes[:, None], x))
+            return weights + self._logs(stakes[:, None], x)
         base, groups = self._mixture, self._epsilons
         with np.errstate(divide="ignore"):
             variance = x * (1 - x) + 2 / (self._sizes * groups**2)
@@ -85,7 +95,7 @@ class OneArm:
             share = math.log(_SPREAD_SHARE)
             parts = [part + math.log(1 - _SPREAD_SHARE) for part in parts]
             parts.append(share - math.log(_SPREADS) + self._spread_logs(x))
-        return log_sum(np.concatenate(parts, axis=-1))
+        return np.concatenate(parts, axis=-1)
 
     def _logs(self, stakes: Numbers, x: Numbers) -> Numbers:
         """Return the logarithm of the product of factors of all groups, for each mean and stake."""
@@ -121,7 +131,8 @@ class OneArm:
         Args:
             level: The logarithm of the evidence that rules a mean out.
         """
-        return outer_end(lambda means: self.log_evidence(means) - level, self.center, self.center * _RUNGS)
+        rungs = np.concatenate([self.center * _RUNGS, self.center + (1 - self.center) * _HIGHER])
+        return outer_end(lambda means: self.log_evidence(means) - level, self.center, rungs)
 
 
 def interval(blocks: Blocks, alpha: float, aim: float | None = None, *, drifting: bool = False) -> tuple[float, float]:
@@ -138,6 +149,33 @@ def interval(blocks: Blocks, alpha: float, aim: float | None = None, *, drifting
     level = math.log(2 / alpha)
     arm = OneArm(blocks, aim, drifting=drifting)
     return arm.lower_end(level), 1 - arm.mirrored().lower_end(level)
+
+
+def added(group: NDArray[np.int64], values: Numbers, count: int) -> Numbers:
+    """Return the sum of the values of each group.
+
+    Args:
+        group: To which group each value belongs.
+        values: The values.
+        count: The number of groups.
+    """
+    return np.asarray(np.bincount(group, values, count), dtype=np.float64)
+
+
+def pooled(counts: Numbers, totals: Numbers, noises: Numbers, epsilons: Numbers) -> tuple[float, float]:
+    """Return about where the mean lies, in [0, 1], and about its standard deviation: noisier groups count less.
+
+    Args:
+        counts: The rewards of each group.
+        totals: Their noisy totals.
+        noises: The number of noises in each.
+        epsilons: The range over the scale of these.
+    """
+    noise = 2 * noises / epsilons**2
+    weights = counts / (counts / 4 + noise)
+    mean = float(min(max((weights * totals).sum() / (weights * counts).sum(), 0.0), 1.0))
+    spread = counts * (mean * (1 - mean) + 1 / counts.sum()) + noise
+    return mean, float(math.sqrt((weights**2 * spread).sum()) / (weights * counts).sum())
 
 
 def grouped(*keys: Numbers) -> tuple[NDArray[np.int64], list[Numbers]]:

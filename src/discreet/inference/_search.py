@@ -11,7 +11,7 @@ from discreet.core.evidence import Numbers
 
 Indices = NDArray[np.int64]
 
-_STEPS = 8
+_STEPS = 16
 _CLOSE = 1e-3  # of the distance from the center
 
 
@@ -37,10 +37,12 @@ def outer_ends(excess: Callable[[Numbers, Indices], Numbers], center: Numbers, r
     low, high = rungs[todo, first[todo] - 1], rungs[todo, first[todo]]
     above, below = values[todo, first[todo] - 1], values[todo, first[todo]]
     tolerance = _CLOSE * np.abs(center[todo] - low) + 1e-15
-    for _ in range(_STEPS):
-        share = np.clip(above / np.where(above > below, above - below, 1.0), 0.02, 0.98)  # regula falsi (Illinois)
+    for step in range(_STEPS):
         if not (high - low > tolerance).any():
             break
+        share = np.clip(above / np.where(above > below, above - below, 1.0), 0.02, 0.98)  # regula falsi (Illinois)
+        if step % 3 == 2:
+            share = np.full(share.shape, 0.5)  # which is slow where a function is steep
         middle = low + share * (high - low)
         value = excess(middle, todo)
         outside = value >= 0

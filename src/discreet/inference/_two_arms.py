@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from discreet.core.evidence import Numbers, log_sum, noise_cost, reward_cost
 from discreet.inference._blocks import Blocks
 from discreet.inference._mixture import FAR, cap_of, mixture, plain_stakes
-from discreet.inference._one_arm import grouped
+from discreet.inference._one_arm import added, grouped, pooled
 from discreet.inference._search import Indices, outer_ends
 
 OfMeans = Callable[[Numbers, Numbers], Numbers]
@@ -22,7 +22,9 @@ OfMeans = Callable[[Numbers, Numbers], Numbers]
 _ALONES = 10  # the stakes on either arm by itself, which rule out far means
 _RATIOS = {1 / 8: 0.05, 8.0: 0.05, 1 / 64: 0.05, 64.0: 0.05}  # if no ratio of the arms' rewards is planned: weights
 _TILTS = {1.0: 0.8, 0.5: 0.1, 2.0: 0.1}  # stakes against A for one on B, for means that may drift, with their weights
-_POINTS, _ZOOM = 11, 7  # means of the first arm that are tried: at first, and around the best
+_PLACES = np.array([-5.0, -2.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 16.0, 40.0, np.inf])
+"""The means of the first arm that are tried, in standard deviations."""
+_POINTS, _ZOOM, _ZOOMS = 33, 7, 3  # the same for tests, at first and around the best
 _STEEPEST = 1e3  # slopes of hypotheses
 _REACH = 5.0  # how many standard deviations around its released mean the first arm's mean is looked for
 _RUNGS = np.array([np.inf, 50.0, 12.0, 7.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0, -3.0, -10.0])  # in standard deviations
@@ -36,13 +38,14 @@ class _Groups:
         self.width = blocks.width
         group, (self.epsilons,) = grouped(blocks.epsilons)
         add = len(self.epsilons)
-        self.counts = np.bincount(group, blocks.counts, add)
-        self.totals = np.bincount(group, blocks.totals, add)
-        self.noises = np.bincount(group, minlength=add)
+        self.counts = added(group, blocks.counts, add)
+        self.totals = added(group, blocks.totals, add)
+        self.noises = added(group, np.ones(len(blocks)), add)
 
     def mirrored(self) -> _Groups:
         """Return the totals of 1 minus each reward."""
         twin = copy(self)
+        twin.__dict__.pop("_place", None)
         twin.totals = self.counts - self.totals
         return twin
 
@@ -51,17 +54,19 @@ class _Groups:
         """The released mean, which noise may move out of [0, 1]."""
         return float(self.totals.sum() / self.counts.sum())
 
+    @cached_property
+    def _place(self) -> tuple[float, float]:
+        return pooled(self.counts, self.totals, self.noises, self.epsilons)
+
     @property
     def center(self) -> float:
-        """The released mean, moved into [0, 1]."""
-        return min(max(self.mean, 0.0), 1.0)
+        """About where the mean lies."""
+        return self._place[0]
 
     @property
     def deviation(self) -> float:
-        """About the standard deviation of the released mean."""
-        count, mean = self.counts.sum(), self.center
-        noise = (2 * self.noises / self.epsilons**2).sum()
-        return float(math.sqrt((mean * (1 - mean) + 1 / count) * count + noise) / count)
+        """About how far the mean may lie from there."""
+        return self._place[1]
 
     def logs(self, stakes: Numbers, mean: Numbers, sign: int) -> Numbers:
         """Return the logarithm of the product of factors against lower (sign 1) or higher (sign -1) means.
@@ -98,7 +103,8 @@ class TwoArms:
         self, first: Blocks, second: Blocks, ratio: float | None = None, aim: float | None = None, *, drifting: bool
     ) -> None:
         self.first, self.second = _Groups(first), _Groups(second)
-        self._plain = drift_stakes(aim) if drifting else None
+        earlier = second if second.epochs[0] < first.epochs[0] else first
+        self._plain = drift_stakes(float(earlier.epsilons[0]), aim) if drifting else None
         parts = [(mixture(aim), 1.0, ratio or 1.0)]
         if ratio is None:
             thin = mixture(aim).thinned(_COARSE)
@@ -128,12 +134,22 @@ class TwoArms:
             y: The largest mean of B, in [0, 1].
             slope: How fast y grows with x along the null hypothesis that each point belongs to.
         """
+        return log_sum(self.terms(x, y, slope))
+
+    def terms(self, x: Numbers, y: Numbers, slope: Numbers) -> Numbers:
+        """Return the logarithms of the weighted products of factors that evidence is the sum of, for each point.
+
+        Args:
+            x: The least mean of A, in [0, 1].
+            y: The largest mean of B, in [0, 1].
+            slope: How fast y grows with x along the null hypothesis that each point belongs to.
+        """
         x, y, slope = (np.asarray(each, dtype=float)[:, None, None] for each in (x, y, slope))
         if self._plain is not None:
             stakes, against, weights = self._plain
         else:
             (stakes, against), weights = self._steady_stakes(x, y, slope), self._weights
-        return log_sum(weights + self.second.logs(stakes, y, 1) + self.first.logs(against, x, -1))
+        return weights + self.second.logs(stakes, y, 1) + self.first.logs(against, x, -1)
 
     def _steady_stakes(self, x: Numbers, y: Numbers, slope: Numbers) -> tuple[Numbers, Numbers]:
         """Return the stakes on B, and those against A; the last ones are on one arm alone."""
@@ -164,16 +180,14 @@ class TwoArms:
 
         meets = a.center + (b.center - float(line(np.array([a.center]))[0])) / max(slope, 1e-12)
         low, high = a.center - _REACH * a.deviation, meets + _REACH * b.deviation / max(slope, 1e-12)
-        points = np.linspace(max(low, 0.0), min(high, 1.0), 3 * _POINTS)
+        points = np.linspace(max(low, 0.0), min(high, 1.0), _POINTS)
         points = np.unique(np.concatenate([points, [0.0, 1.0]]))
         values = evidence(points)
-        for _ in range(2):
+        for _ in range(_ZOOMS):
             best = int(values.argmin())
             near = np.linspace(points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)], _ZOOM)
-            found = evidence(near)
-            if found.min() >= values.min():
-                break
-            points, values = near, found
+            points, places = np.unique(np.concatenate([points, near]), return_index=True)
+            values = np.concatenate([values, evidence(near)])[places]
         return max(0.0, float(values.min()))
 
     # ------------------------------------------------------------------ an end of an interval
@@ -208,29 +222,32 @@ class TwoArms:
             with np.errstate(divide="ignore", invalid="ignore"):
                 return contrast(x, y)
 
-        reach = _REACH * a.deviation
-        points = np.clip(a.center + np.linspace(-reach, reach, _POINTS), 0.0, 1.0)
+        points = np.unique(np.clip(a.center + a.deviation * _PLACES, 0.0, 1.0))
         values = ends(points)
         if np.isnan(values).all():
             return float(contrast(np.array([a.center]), np.array([b.center]))[0])
-        best = int(np.nanargmin(values))
-        near = np.linspace(points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)], _ZOOM)
-        return float(np.nanmin(np.concatenate([values, ends(near)])))
+        for _ in range(2):
+            best = int(np.nanargmin(values))
+            near = np.linspace(points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)], _ZOOM)
+            points, places = np.unique(np.concatenate([points, near]), return_index=True)
+            values = np.concatenate([values, ends(near)])[places]
+        return float(np.nanmin(values))
 
 
 @lru_cache
-def drift_stakes(aim: float | None) -> tuple[Numbers, Numbers, Numbers]:
+def drift_stakes(epsilon: float, aim: float | None) -> tuple[Numbers, Numbers, Numbers]:
     """Return stakes on B, stakes against A, and the logarithms of their weights, for means that may drift.
 
-    They depend on nothing, so that each term is bounded by the same term at the average means so far.
+    They are the same for all blocks, so that each term is bounded by the same term at the average means so far.
 
     Args:
+        epsilon: The range over the scale of the first noise.
         aim: The number of rewards of an arm at which intervals shall be narrowest; None for all usual ones.
     """
-    stakes, weights = plain_stakes(aim)
+    stakes, weights = plain_stakes(epsilon, aim)
     alone, none = stakes[::4], np.zeros(len(stakes[::4]))
-    on = np.concatenate([*(stakes for _ in _TILTS), alone, none])
-    against = np.concatenate([*(tilt * stakes for tilt in _TILTS), none, alone])
+    on = np.concatenate([*(stakes / max(1.0, tilt) for tilt in _TILTS), alone, none])
+    against = np.concatenate([*(stakes * min(1.0, tilt) for tilt in _TILTS), none, alone])
     logs = [weights + math.log(share * (1 - FAR)) for share in _TILTS.values()]
     rest = np.full(2 * len(alone), math.log(FAR / (2 * len(alone))))
     return on[:, None], against[:, None], np.concatenate([*logs, rest])

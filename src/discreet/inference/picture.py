@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.inference.summary import Summary
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito's
+_SHOWN = 100  # looks with at least a hundredth of the rewards are shown as a whole
 _STYLES = ("-", "--", "-.", ":")
 
 
@@ -121,7 +122,8 @@ def plot(seen: Summary, ax: Axes | None = None) -> Axes:
             ax.plot(band.rewards, edge, color=colour, linewidth=0.6, alpha=0.6)
         label = f"{band.arm} (control)" if band.arm == seen.control and seen.control is not None else str(band.arm)
         ax.plot(band.rewards, band.means, style, color=colour, marker="o", markersize=3, label=label)
-        heights += [*band.means, *band.lower[1:], *band.upper[1:]] if len(band.means) > 2 else []
+        late = [place for place, rewards in enumerate(band.rewards) if rewards >= band.rewards[-1] / _SHOWN]
+        heights += [column[place] for column in (band.lower, band.upper) for place in late]
     _mark(seen, ax)
     _limits(seen, ax, heights)
     ax.set_xscale("log")
@@ -142,12 +144,12 @@ def _mark(seen: Summary, ax: Axes) -> None:
         ax.annotate(
             words, (rewards, 0.97 - 0.07 * (place % 12)), xycoords=("data", "axes fraction"), xytext=(-4, 0),
             textcoords="offset points", ha="right", va="top", fontsize="small", color="#333333",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
         )  # fmt: skip
 
 
 def _limits(seen: Summary, ax: Axes, heights: list[float]) -> None:
-    """Leave out what the first look did not know, so that later ones can be told apart."""
-    if heights:
-        low, high = max(min(heights), seen.grid.low), min(max(heights), seen.grid.high)
-        room = 0.05 * (high - low) or 1.0
-        ax.set_ylim(low - room, high + room)
+    """Show the later looks as a whole; earlier intervals go beyond, or later ones could not be told apart."""
+    low, high = min(heights), max(heights)
+    room = 0.08 * (high - low)
+    ax.set_ylim(max(low - room, seen.grid.low - room), min(high + room, seen.grid.high + room))

@@ -4,14 +4,15 @@ Which arm to pull next, and when enough has been seen, under pure differential p
 
 Algorithms are values: bandit policies such as `DPSuccessiveElimination` and `DPChernoffIMED`, and stopping rules such
 as `DPBernstein` and `DPExponentialNAS`. `recommend` names one for a goal. Drivers run them: `Bandit` by ask and tell,
-`Stream` on a stream of samples (`rule.run(stream)` for short), `Totals` by hand. `audit` looks for privacy violations.
+`Stream` on a stream of samples (`rule.run(stream)` for short), `Totals` by hand. `inference` says what may be said at
+any time from what was released. `audit` looks for privacy violations.
 
 A service for teams: `Client` and `AsyncClient` speak to it. They need more packages, and are imported when used.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from discreet import bandits, stopping
+from discreet import bandits, inference, stopping
 from discreet._version import __version__
 from discreet.audit import Audit, audit
 from discreet.bandits import *  # noqa: F403
@@ -80,6 +81,7 @@ __all__ = [
     "__version__",
     "audit",
     "forecast",
+    "inference",
     "make_policy",
     "make_rule",
     "recommend",

@@ -55,6 +55,7 @@ class DPPairedIMED(BatchedPolicy):
     """
 
     key = "dp-paired-imed"
+    fixed_blocks = False
     kernel = "paired"
 
     ratio: Real = 1.5

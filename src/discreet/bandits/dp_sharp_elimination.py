@@ -60,6 +60,7 @@ class DPSharpElimination(Elimination):
         "the tests follow from what they released"
     )
     theorem = Theorem.REWARDS
+    fixed_blocks = True
     kernel = "sharp_elimination"
 
     epsilon: Positive

@@ -50,6 +50,8 @@ class Algorithm(ABC):
         statistic: What is added up of an epoch's rewards.
         reads_samples: True if it reads samples one by one, without privacy. Its ledger has nothing to account for, so
             its file holds a snapshot instead.
+        fixed_blocks: True if options alone fix how many rewards of an arm each of its releases covers, if it comes.
+            Exact intervals need that. `discreet.testing.check_algorithm` checks it.
         kernel: The module of `discreet.lab.kernels` that simulates it quickly.
         experimental: Why it is not to be relied on yet; None for what is.
         epoch: The number of epochs that have closed.
@@ -63,6 +65,7 @@ class Algorithm(ABC):
     keeps_secrets: ClassVar[bool] = False
     statistic: ClassVar[Statistic] = Statistic.TOTAL
     reads_samples: ClassVar[bool] = False
+    fixed_blocks: ClassVar[bool] = False
     kernel: ClassVar[str | None] = None
     experimental: ClassVar[str | None] = None
 
@@ -77,7 +80,7 @@ class Algorithm(ABC):
             if value is not None or not option.may_be_none:
                 setattr(self, option.name, option.check(option.name, value))
         self._start()
-        self._ledger = Ledger(list(self.taken), self.grid)
+        self._ledger = Ledger(list(self.taken), self.grid, fixed_blocks=self.fixed_blocks)
 
     # ------------------------------------------------------------------ for drivers
 

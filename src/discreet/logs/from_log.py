@@ -249,8 +249,7 @@ def _run(
             rows = Rows(kept.enter_context(prepared(found, reading, key).cache()))
         algorithm = make(list(counts) if arms is None else list(arms))
         names = {arm: "" if arm is None else text_of(arm) for arm in algorithm.taken}
-        driver, reason = _drive(algorithm, rows, names, noise)
-        used = {arm: rows.used.get(name, 0) for arm, name in names.items()}
+        driver, used, reason = _drive(algorithm, rows, names, noise)
         units = {arm: rows.available.get(name, 0) for arm, name in names.items()}
         return Answer(driver.algorithm, driver.privacy, reading, reason, sum(counts.values()), units, used)
 
@@ -262,19 +261,33 @@ def _only_column(source: Source) -> str:
     return source.names[0]
 
 
-def _drive(algorithm: Any, rows: Rows, names: Mapping[Any, str], noise: Noise | None) -> tuple[Any, str]:
-    """Drive an algorithm until it has finished or the rows end, and return its driver and why it has ended."""
+def _drive(
+    algorithm: Any, rows: Rows, names: Mapping[Any, str], noise: Noise | None
+) -> tuple[Any, dict[Any, int], str]:
+    """Drive an algorithm until it has finished or the rows end.
+
+    Args:
+        algorithm: The algorithm.
+        rows: The rows of the log.
+        names: The name of each arm in the log.
+        noise: A simulated source, or None.
+
+    Returns:
+        The driver, the number of rows of each arm that it has taken, and why it has ended.
+    """
     if algorithm.family == "rule":
         stream = Stream(algorithm, noise, clip=True)  # a range's ends may lie a fraction of a step beyond the grid's
         stream.run(_values(rows, algorithm.grid))
-        return stream, stream.result.reason
-    driver, width = Totals(algorithm, noise), algorithm.grid.width
+        return stream, {None: stream.samples}, stream.result.reason
+    driver, width, reason = Totals(algorithm, noise), algorithm.grid.width, "the policy has finished"
     while (plan := driver.plan()) is not None:
         lacking = rows.lacking({names[arm]: count for arm, count in plan.pulls.items()}) if plan.learns else {}
-        for name, count in lacking.items():
-            return driver, f"the log ended: arm {name!r} has {count:,} rows fewer than epoch {plan.epoch} takes"
+        if lacking:
+            name, count = next(iter(lacking.items()))
+            reason = f"the log ended: arm {name!r} has {count:,} rows fewer than epoch {plan.epoch} takes"
+            break
         driver.close_steps(rows.take(plan, names, width) if plan.learns else None)
-    return driver, "the policy has finished"
+    return driver, {arm: rows.used.get(name, 0) for arm, name in names.items()}, reason
 
 
 def _values(rows: Rows, grid: Grid) -> Iterator[NDArray[np.floating[Any]]]:

@@ -7,9 +7,13 @@ as `DPBernstein` and `DPExponentialNAS`. `recommend` names one for a goal. Drive
 `Stream` on a stream of samples (`rule.run(stream)` for short), `Totals` by hand. `inference` says what may be said at
 any time from what was released. `audit` looks for privacy violations.
 
+Answers from a log in one call: `best_arm`, `mean`, and `replay` for any algorithm. They need more packages, and are
+imported when used.
+
 A service for teams: `Client` and `AsyncClient` speak to it. They need more packages, and are imported when used.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet import bandits, inference, stopping
@@ -35,7 +39,7 @@ from discreet.core.plans import Plan
 from discreet.core.privacy import Privacy, Theorem, Unit
 from discreet.core.registry import POLICIES, RULES, make_policy, make_rule, register
 from discreet.core.releases import Kind, Release
-from discreet.drivers import Bandit, Status, StoppingResult, Stream, Ticket, Told, Totals
+from discreet.drivers import Bandit, Status, StoppingResult, Stream, Sum, Ticket, Told, Totals
 from discreet.forecasting import Forecast, forecast
 from discreet.mechanisms import Curator
 from discreet.recommend import Recommendation, recommend
@@ -44,6 +48,10 @@ from discreet.stopping import *  # noqa: F403
 if TYPE_CHECKING:
     from discreet.client import AsyncClient as AsyncClient
     from discreet.client import Client as Client
+    from discreet.logs import Answer as Answer
+    from discreet.logs import best_arm as best_arm
+    from discreet.logs import mean as mean
+    from discreet.logs import replay as replay
 
 __all__ = [
     "POLICIES",
@@ -70,6 +78,7 @@ __all__ = [
     "Status",
     "StoppingResult",
     "Stream",
+    "Sum",
     "Theorem",
     "Ticket",
     "TicketError",
@@ -93,15 +102,22 @@ __all__ += bandits.__all__
 __all__ += stopping.__all__
 
 
+_EXTRAS = {
+    **dict.fromkeys(("AsyncClient", "Client"), "client"),
+    **dict.fromkeys(("Answer", "best_arm", "mean", "replay"), "logs"),
+}
+
+
 def __getattr__(name: str) -> Any:
-    """Import the clients, whose packages the core does without, when they are used."""
-    if name not in ("AsyncClient", "Client"):
+    """Import clients and answers from logs, whose packages the core does without, when they are used."""
+    if name not in _EXTRAS:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    extra = _EXTRAS[name]
     try:
-        from discreet import client  # noqa: PLC0415
+        module = import_module(f"discreet.{extra}")
     except ModuleNotFoundError as error:
-        if error.name in ("httpx", "msgspec"):
-            message = f"discreet.{name} needs {error.name}: pip install 'discreet[client]'"
-            raise ModuleNotFoundError(message, name=error.name) from None
-        raise
-    return getattr(client, name)
+        if (error.name or "discreet").startswith("discreet"):
+            raise
+        message = f"discreet.{name} needs {error.name}: pip install 'discreet[{extra}]'"
+        raise ModuleNotFoundError(message, name=error.name) from None
+    return getattr(module, name)

@@ -128,7 +128,7 @@ def epochs(made, *totals):
             plan = driver.plan()
             if plan is None or not plan.learns:
                 break
-            driver.close({arm: paid["AB".index(arm)] for arm in plan.pulls})
+            driver.close_steps({arm: paid["AB".index(arm)] for arm in plan.pulls})
         return shown(driver)
 
     return run
@@ -147,7 +147,7 @@ def batches(name, *totals, **options):
                     driver.close()
                 arms.append(tuple(plan.pulls))
                 several = paid if isinstance(paid, tuple) else (paid,)
-                driver.close(dict(zip(plan.pulls, several, strict=True)))
+                driver.close_steps(dict(zip(plan.pulls, several, strict=True)))
             return tuple(arms), shown(driver)
 
     return run
@@ -170,7 +170,7 @@ def lazy(name, changed=None, closes=2, later=False, **options):
             plans.append(tuple(pulls.items()))
             first, last = past["A"] + 1, past["A"] + pulls.get("A", 0)
             paid = {"A": pulls.get("A", 0) - (first <= (changed or 0) <= last), "B": 0}
-            driver.close({arm: paid[arm] for arm in pulls})
+            driver.close_steps({arm: paid[arm] for arm in pulls})
         return tuple(plans), shown(driver)
 
     return run
@@ -197,7 +197,7 @@ def near_lags(total):
 
     def run(noise):
         driver = Session(made, OnlyTests(noise, 0.0, 0.5))
-        driver.close({"A": total, "B": 0})
+        driver.close_steps({"A": total, "B": 0})
         return driver.algorithm.viable
 
     return run

@@ -31,7 +31,9 @@ def first_block(epsilon):
 
 
 def test_the_interval_of_an_arm_keeps_its_level():
-    def missed(epsilon=0.1, counts=geometric(5000, 2.0, 200), **options):
+    sizes = geometric(5000, 2.0, 200)
+
+    def missed(epsilon=0.1, counts=sizes, **options):
         return coverage.arm_misses(np.random.default_rng(11), RUNS, 0.1, counts, epsilon, bernoulli(0.1), **options)
 
     most, long = allowed(RUNS, 0.05), geometric(1e7, 1.3, 100)

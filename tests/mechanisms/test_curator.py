@@ -222,7 +222,7 @@ def test_what_a_person_has_paid_before_counts():
 
 def test_what_persons_have_paid_is_read_from_the_ledger():
     driver = Totals(make_policy("dp-se-person", ["A", "B"], epsilon=1.0, horizon=10**8), Counted())
-    driver.close(dict.fromkeys("AB", 0))
+    driver.close_steps(dict.fromkeys("AB", 0))
     curator, plan = Curator.of(driver.algorithm, Counted()), driver.plan()
     dear = plan._replace(query=TotalsQuery((1.0,), series=plan.query.series))
     with pytest.raises(PrivacyError, match=BEYOND):
@@ -260,7 +260,7 @@ def test_an_algorithm_that_asks_for_twice_its_epsilon_is_refused(monkeypatch):
     noise = Counted()
     driver = Totals(DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=8000), noise)
     with pytest.raises(PrivacyError, match=BEYOND):
-        driver.close(dict.fromkeys("AB", 0))
+        driver.close_steps(dict.fromkeys("AB", 0))
     assert noise.drawn == 0
 
 

@@ -58,7 +58,7 @@ def check_algorithm(algorithm: Algorithm, closes: int = 12, noise: Noise | None 
         before = driver.algorithm
         _check_theorem(before, plan)
         kept, ledger, twin = json.dumps(before.snapshot()), list(before.ledger), before.copy()
-        releases = driver.close(fixed_totals(plan, before.grid))
+        releases = driver.close_steps(fixed_totals(plan, before.grid))
         after = driver.algorithm
         twin.learn(releases)
         unchanged = json.dumps(before.snapshot()) == kept and list(before.ledger) == ledger

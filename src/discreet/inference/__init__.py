@@ -4,7 +4,8 @@
 >>> policy = discreet.DPSharpElimination(["A", "B"], epsilon=1.0, beta=0.05)
 >>> epochs = discreet.Totals(policy, noise=discreet.SimulatedNoise(3))
 >>> while (plan := epochs.plan()):
-...     _ = epochs.close({"A": int(0.3 * plan.pulls["A"]) * 2**20, "B": int(0.4 * plan.pulls["B"]) * 2**20})
+...     clicks = {"A": int(0.3 * plan.pulls["A"]), "B": int(0.4 * plan.pulls["B"])}
+...     _ = epochs.close({arm: discreet.Sum(clicks[arm], rewards=count) for arm, count in plan.pulls.items()})
 >>> seen = discreet.inference.summary(epochs.ledger, control="A", level=0.95)
 >>> print(seen)  # doctest: +ELLIPSIS
 1,782 rewards in 18 releases; intervals of level 0.95, each valid at all looks together, at no further epsilon

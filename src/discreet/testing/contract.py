@@ -136,7 +136,7 @@ def _check_blocks(algorithm: Algorithm, closes: int) -> None:
             plan = driver.plan()
             if plan is None:
                 break
-            driver.close(fixed_totals(plan, algorithm.grid, falling=falling))
+            driver.close_steps(fixed_totals(plan, algorithm.grid, falling=falling))
         for release in driver.ledger:
             for arm, first, last in release.spans:
                 spans.setdefault(arm, []).append((first, last))

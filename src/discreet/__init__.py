@@ -12,6 +12,7 @@ A service for teams: `Client` and `AsyncClient` speak to it. They need more pack
 from typing import TYPE_CHECKING, Any
 
 from discreet import bandits, stopping
+from discreet._install import install
 from discreet._version import __version__
 from discreet.audit import Audit, audit
 from discreet.bandits import *  # noqa: F403
@@ -99,7 +100,7 @@ def __getattr__(name: str) -> Any:
         from discreet import client  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name in ("httpx", "msgspec"):
-            message = f"discreet.{name} needs {error.name}: pip install 'discreet[client]'"
+            message = f"discreet.{name} needs {error.name}: {install('client')}"
             raise ModuleNotFoundError(message, name=error.name) from None
         raise
     return getattr(client, name)

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from discreet import _version
+from discreet._install import install
 from discreet.cli import FAILED, INTERRUPTED, Interrupted, missing_package
 from discreet.cli._console import complain, hint, show
 from discreet.cli._options import app
@@ -58,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
             complain(str(error), "interrupted; ")
             return INTERRUPTED
         except ModuleNotFoundError as error:
-            complain(f"{missing_package(error)} is not installed: pip install 'discreet[lab]'")
+            complain(f"{missing_package(error)} is not installed: {install('lab')}")
         except BrokenPipeError:  # the reader, such as head, has closed the pipe: nothing more can be flushed to it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:

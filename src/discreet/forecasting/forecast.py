@@ -40,7 +40,7 @@ class Outlook:
         median: What half of all runs take at most.
         high: What 95 % of all runs take at most.
         worst_case: What it promises to take at most, whatever the variance of rewards; None if nothing is promised.
-        right: The share of runs that gave the right answer.
+        right: The share of runs that gave the right answer. Of the others some may never end, if equals are left.
         days: The days on average, at `per_day` people a day, with waiting for late rewards.
         high_days: The days that 95 % of all runs take at most.
         worst_days: The days of the worst case.

@@ -20,7 +20,7 @@ to the range and rounded to the grid as `Grid.encode` does. NaN is no reward.
 4. Units are named the same way throughout.
 
 No noise is added here: the totals are as secret as the rewards, and only the service releases them. duckdb is needed:
-pip install 'discreet[logs]'.
+the extra `logs`.
 """
 
 from discreet.logs.sql import Columns, epoch_query

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from discreet._install import install
 from discreet.core.errors import ArgumentError
 from discreet.logs.sql import Columns, Question
 from discreet.logs.times import from_number, to_number
@@ -73,7 +74,7 @@ def _installed() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         if error.name in ("duckdb", "pyarrow"):
-            message = f"logs need {error.name}: pip install 'discreet[logs]'"
+            message = f"logs need {error.name}: {install('logs')}"
             raise ModuleNotFoundError(message, name=error.name) from None
         raise
 

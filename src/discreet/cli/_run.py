@@ -16,7 +16,7 @@ from discreet import _version
 from discreet._install import install
 from discreet.cli import FAILED, INTERRUPTED, Interrupted, missing_package
 from discreet.cli._console import complain, hint, show
-from discreet.cli._options import app
+from discreet.cli._options import app, flag
 from discreet.cli.service._settings import given_by
 from discreet.core.errors import ArgumentError, DiscreetError
 from discreet.lab.kernels import SlowWarning
@@ -36,7 +36,7 @@ for _name in COMMANDS:  # they appear in --help in this order
 )
 def _start(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    version: Annotated[bool, flag("Print the version and exit.", "--version")] = False,
 ) -> None:
     """Private sequential decisions: bandits and stopping rules under pure differential privacy."""
     if version:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from discreet._display import Page, Shown
 from discreet.bandits import (
     DPBestArm,
     DPChernoffIMED,
@@ -29,7 +30,7 @@ _TURNS = "All arms that are left take turns, so a drift of the traffic does not 
 
 
 @dataclass(frozen=True, slots=True)
-class Recommendation:
+class Recommendation(Shown):
     """A policy, its options, and the reason for it.
 
     Args:
@@ -48,6 +49,10 @@ class Recommendation:
         """Return the policy."""
         policy: Policy = make_policy(self.policy, self.arms, **self.options)
         return policy
+
+    def _page(self) -> Page:
+        why = self.reason[0].upper() + self.reason[1:]
+        return Page(f"take {self.policy}", {"arms": self.arms, **self.options}, notes=[why])
 
     def __str__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())

@@ -287,15 +287,15 @@ def forgotten_factor_two(patch):
 @mutant(exact=["above-threshold, no and yes"])
 def goes_on_after_halting(patch):
     """Tests go on after the first yes, against the same noisy limit."""
-    honest = SparseVector._release_totals
+    honest = SparseVector._finish
 
-    def release_totals(self, epoch, query, spans):
+    def finish(self, epoch, query, spans):
         kept = self._sums, self._threshold_noise
         released = honest(self, epoch, query, spans)
         (self._sums, self._threshold_noise), self._halted = kept, False
         return released
 
-    patch.setattr(SparseVector, "_release_totals", release_totals)
+    patch.setattr(SparseVector, "_finish", finish)
 
 
 @mutant(exact=["above-threshold, long"])
@@ -682,6 +682,35 @@ def no_prefix_threshold_noise(patch):
         self._threshold_noise = 0 if self._one_sided else None
 
     changed_start(patch, start)
+
+
+@mutant(
+    exact=["prefix-above-threshold, no yes", "prefix-above-threshold, second test", "prefix-above-threshold, long"],
+    audit=["prefix-above-threshold"],
+    scales=["dp-nas-one-sided"],
+)
+def a_third_of_the_noise_of_prefix_sums(patch):
+    """A third is taken off the noise of tests once more where they are one-sided."""
+
+    def start(self):
+        self.scale /= 3 if self._one_sided else 1
+
+    changed_start(patch, start)
+
+
+@mutant(
+    exact=["prefix-above-threshold, first test", "prefix-above-threshold, second test", "above-threshold"],
+    audit=["prefix-above-threshold"],
+)
+def totals_that_nobody_pays_for(patch):
+    """A sparse vector of tests alone releases totals at the end all the same, at the tests' price."""
+    honest = SparseVector._finish
+
+    def finish(self, epoch, query, spans):
+        paid = query if query.release_epsilon is not None else query._replace(release_epsilon=query.epsilon)
+        return honest(self, epoch, paid, spans)
+
+    patch.setattr(SparseVector, "_finish", finish)
 
 
 @mutant(exact=["prefix-above-threshold, second test"])

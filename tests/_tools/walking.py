@@ -67,7 +67,7 @@ def totals_of(plan, seed=0):
 def advance(driver, seed=0):
     """Do something that ends an epoch or a few tests, with rewards of 0 and 1."""
     if isinstance(driver, Totals):
-        driver.close(totals_of(driver.plan(), seed))
+        driver.close_steps(totals_of(driver.plan(), seed))
     elif isinstance(driver, Stream):
         driver.feed(coins(97, seed=seed))
     else:

@@ -75,7 +75,7 @@ def test_policies_of_a_third_party_come_by_a_module(tmp_path):
     (tmp_path / "third_party.py").write_text(THIRD_PARTY)
     codes = {}
     for name, samples in (("test-careful", "60"), ("test-careless", "180")):  # enough where a probability is 0
-        command = [sys.executable, "-m", "discreet", "audit", name, "--module", "third_party", "--samples", samples]
+        command = [sys.executable, "-m", "discreet", "audit", name, "--module", "third_party.py", "--samples", samples]
         done = subprocess.run([*command, "--json"], cwd=tmp_path, capture_output=True, text=True, check=False)
         (found,) = json.loads(done.stdout)
         assert (found["algorithm"], done.stderr) == (name, "")

@@ -56,3 +56,21 @@ def test_tables_fit_a_narrow_terminal(run, monkeypatch):
 )
 def test_bad_use_is_explained(refused, line, message):
     assert message in refused(line)
+
+
+def test_a_sweep_has_a_row_for_each_value(run, tmp_path):
+    sweep = ["compare", "dp-se", "se", "--epsilon", "0.5,1", "--arms", "3,4", "--horizon", "1e4", "--runs", "2"]
+    code, out, err = run(*sweep, "--summary", tmp_path / "sweep.csv")
+    assert (code, err) == (0, "")
+    assert out.startswith("C2, T = 10000\n")
+    header, *rows = (tmp_path / "sweep.csv").read_text().splitlines()
+    assert header.startswith("policy,epsilon,options,instance,arms,horizon,seed,mean,")
+    assert sorted(tuple(row.split(",")[:2]) for row in rows) == [
+        *(("dp-se", "0.5"),) * 2,
+        *(("dp-se", "1.0"),) * 2,
+        *(("se", ""),) * 2,
+    ]
+    assert f"saved {tmp_path / 'sweep.csv'}" in out
+    code, _, err = run("simulate", "dp-se", "--epsilon", "0.5,1")
+    assert code == 2
+    assert "epsilon must be a number, got [0.5, 1.0]" in err

@@ -353,18 +353,18 @@ def test_results_show_a_line_for_each_setting(several):
 
 
 def test_a_plot_has_a_line_and_a_band_for_each_simulation(several):
-    axes = several[:2].plot()
+    (axes,) = several[:2].plot().axes
     assert len(axes.lines) == len(axes.collections) == 2
     assert list(axes.lines[0].get_xdata()) == [10, 1000, 100_000]
     assert axes.lines[0].get_ydata() == pytest.approx(several[0].regret.mean(axis=0))
-    assert several[0].plot(ax=axes) is axes
+    assert several[0].plot(ax=axes) is axes.figure
     assert len(axes.lines) == 3
 
 
 def test_a_plot_on_logarithmic_axes_bears_a_regret_of_zero():
     zero_at_first = simulate("dp-se", "C2", horizon=100_000, runs=2, epsilon=1.0, checkpoints=[1, 100])
     assert (zero_at_first.regret[:, 0] == 0).all()  # the best arm comes first in C1 to C4
-    axes = zero_at_first.plot(log=True)
+    (axes,) = zero_at_first.plot(log=True).axes
     assert axes.get_xscale() == axes.get_yscale() == "log"
     axes.figure.savefig(io.BytesIO())
 

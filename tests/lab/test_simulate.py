@@ -99,7 +99,7 @@ def slow_run(setting, number):
         rewards = setting.instance.rewards
         grid = policy.grid
         totals = plan.pulls if plan.learns else ()
-        driven.close({arm: rewards[arm].total(rngs[arm], plan.pulls[arm], grid) for arm in totals})
+        driven.close_steps({arm: rewards[arm].total(rngs[arm], plan.pulls[arm], grid) for arm in totals})
         assert policy.time == len(sequence)
         for arm in set(policy.arms) - set(policy.viable):
             left.setdefault(arm, policy.time)
@@ -513,7 +513,7 @@ def test_general_arms_pay_what_they_should_and_an_error_would_show(low, high):
                 arm: sum(map(policy.grid.encode, rewards[arm][past[arm] : past[arm] + count]))
                 for arm, count in plan.pulls.items()
             }
-            driven.close(totals)
+            driven.close_steps(totals)
         expected[number] = policy.pulls
     assert len(np.unique(expected[:, 0])) > 25  # so there is a law to compare
     result = simulate("se", arms, runs=runs, **given)

@@ -279,7 +279,9 @@ def test_the_plan_is_what_the_policy_does_on_arms_that_it_cannot_tell_apart(arms
     for _ in range(plan.epochs):
         wanted = epochs.plan().pulls
         played.append(set(wanted.values()))
-        epochs.close({arm: int(rewards.binomial(count, 0.5)) * policy.grid.width for arm, count in wanted.items()})
+        epochs.close_steps(
+            {arm: int(rewards.binomial(count, 0.5)) * policy.grid.width for arm, count in wanted.items()}
+        )
     assert played == [{count} for count in plan.pulls_per_arm]
     assert epochs.algorithm.time == plan.total == arms * theory.dp_se_pulls(gap, arms, epsilon, beta)
     assert theory.resolvable_gap([plan.total - 1, plan.total], arms, epsilon, beta).tolist() == [

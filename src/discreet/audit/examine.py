@@ -2,15 +2,19 @@
 
 import math
 import time
+from collections import UserList
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
+from discreet._display import Page, Shown
+from discreet._display import Table as Rows
 from discreet.audit.events import Facts, Table, pick
 from discreet.audit.limits import epsilon_limit
 from discreet.audit.subjects import Pair, Subject, names, subject
 from discreet.core import checks
+from discreet.core.algorithm import Algorithm
 
 SECONDS, ERROR = 6.0, 1e-6
 STEPS = 100  # of progress, for each algorithm
@@ -22,7 +26,7 @@ Tick = Callable[[float], None]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Shown):
     """The bound that one pair of neighbouring inputs has proved.
 
     Args:
@@ -37,9 +41,12 @@ class Finding:
     event: str
     samples: int
 
+    def _page(self) -> Page:
+        return Page(self.pair, {"epsilon at least": self.epsilon, "event": self.event, "runs": self.samples})
+
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Shown):
     """The result of an audit of one algorithm. An audit can refute a claim, and never prove it.
 
     Args:
@@ -92,21 +99,51 @@ class Audit:
             f"({self.samples:,} runs; {self.worst.pair}; confidence 1 - {self.error:g})"
         )
 
+    def _page(self) -> Page:
+        rows = [(one.pair, one.epsilon, one.event, one.samples) for one in self.findings]
+        table = Rows(("inputs that differ", "epsilon at least", "by the event", "runs"), rows)
+        return Page(str(self), tables=[table] if rows else [])
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
         claimed = self.claimed if self.private else None
         return {**asdict(self), "claimed": claimed, "violated": self.violated, "verdict": self.verdict}
 
 
+class Audits(Shown, UserList[Audit]):
+    """The audits of one call, in order."""
+
+    @property
+    def violated(self) -> bool:
+        """True if any claim is refuted."""
+        return any(one.violated for one in self)
+
+    @property
+    def worst(self) -> Audit | None:
+        """The audit whose bound exceeds its claim most, or comes closest to it; None if nothing is private."""
+        return max((one for one in self if one.private), key=lambda one: one.epsilon / one.claimed, default=None)
+
+    def _page(self) -> Page:
+        figures = [(one.claimed, one.epsilon, one.samples) if one.private else (None,) * 3 for one in self]
+        rows = [(one.algorithm, one.kind, *own, one.verdict) for one, own in zip(self, figures, strict=True)]
+        table = Rows(("algorithm", "kind", "claimed", "epsilon at least", "runs", "verdict"), rows)
+        violations = [(one.algorithm, one.worst) for one in self if one.violated and one.worst]
+        found = [f"{name}: {worst.pair}. The event: {worst.event}" for name, worst in violations]
+        sure = f"All bounds hold together with confidence 1 - {self[0].error:g}." if self else ""
+        return Page("audit", tables=[table], notes=[sure, *found])
+
+    __repr__ = Shown.__str__
+
+
 def audit(
-    *algorithms: str,
+    *algorithms: str | type[Algorithm] | Algorithm,
     epsilon: float = 1.0,
     seconds: float = SECONDS,
     samples: int | None = None,
     error: float = ERROR,
     options: Mapping[str, Any] | None = None,
     on_progress: Progress | None = None,
-) -> list[Audit]:
+) -> Audits:
     """Try to refute the privacy of algorithms.
 
     The real objects run on real noise, driven by totals, by ask and tell, as a stream, and across a saved state, on
@@ -115,8 +152,7 @@ def audit(
     call hold together but for a chance of `error`: an algorithm that is private is accused once in a million calls.
 
     Args:
-        *algorithms: Names of mechanisms, rules and policies; by default all. One of your own must be registered first
-            (`discreet.register`).
+        *algorithms: Names of mechanisms, rules and policies, or classes; by default all.
         epsilon: What they are built to claim.
         seconds: The processor time for each algorithm.
         samples: Instead of that, the number of runs on each side of each pair of inputs.
@@ -143,7 +179,7 @@ def audit(
     chosen = [subject(name, epsilon, options or {}) for name in algorithms or names()]
     advance = on_progress or (lambda steps: None)
     share = error / len(chosen)
-    return [replace(audit_one(one, share, wanted, seconds, advance), error=error) for one in chosen]
+    return Audits(replace(audit_one(one, share, wanted, seconds, advance), error=error) for one in chosen)
 
 
 def audit_one(one: Subject, error: float, samples: int | None, seconds: float, advance: Progress) -> Audit:

@@ -71,17 +71,19 @@ def names() -> list[str]:
     return [*MECHANISMS, *RULES, *POLICIES]
 
 
-def subject(name: str, epsilon: float, options: Mapping[str, Any]) -> Subject:
+def subject(name: str | type[Algorithm] | Algorithm, epsilon: float, options: Mapping[str, Any]) -> Subject:
     """Return the registered algorithm, or the mechanism, of this name.
 
     Args:
-        name: Its name.
+        name: Its name, or the class of an algorithm.
         epsilon: What it is built to claim.
         options: Options that are not to be guessed.
 
     Raises:
         ArgumentError: There is no such algorithm, or it cannot be built from these options.
     """
+    if not isinstance(name, str):
+        name = find(name).key
     if name in MECHANISMS:
         answer, inputs = MECHANISMS[name]
         pairs = [

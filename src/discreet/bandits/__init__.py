@@ -26,6 +26,7 @@ from discreet.bandits.imed import IMED
 from discreet.bandits.kl_ucb import KLUCB
 from discreet.bandits.lazy_dp_ts import LazyDPTS
 from discreet.bandits.lazy_ucb import AnytimeLazyUCB
+from discreet.bandits.own_policy import OwnPolicy, learned
 from discreet.bandits.successive_elimination import SuccessiveElimination
 from discreet.bandits.thompson_sampling import ThompsonSampling
 from discreet.bandits.ucb import UCB
@@ -57,7 +58,9 @@ __all__ = [
     "GuessAndDouble",
     "LazyDPTS",
     "ModifiedDPSuccessiveElimination",
+    "OwnPolicy",
     "Policy",
     "SuccessiveElimination",
     "ThompsonSampling",
+    "learned",
 ]

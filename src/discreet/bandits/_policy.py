@@ -9,6 +9,7 @@ from typing import TypeVar
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
 from discreet.core.grid import Grid
+from discreet.core.history import latest_means
 from discreet.core.options import Arms, Count, Real
 from discreet.core.plans import Arm, Plan, Query
 from discreet.core.releases import Kind, Release
@@ -88,6 +89,16 @@ class Policy(Algorithm):
     def epoch_epsilon(self, epoch: int) -> float:
         """Return what an epoch's releases cost one of its rewards; infinite for what is not private."""
         return self.privacy.epsilon
+
+    def _standing(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        viable, best = set(self.viable), self.best_arm
+        said = {one.arm: one for one in latest_means(self.ledger, self.grid)}
+        rows = []
+        for arm, pulls in self.taken.items():
+            mean = said.get(arm)
+            state = ("" if arm in viable else "gone") if best is None or arm != best else "best so far"
+            rows.append((str(arm), pulls, *((mean.mean, mean.radius) if mean else (None, None)), state))
+        return ("arm", "pulls", "last released mean", "+-", ""), rows
 
     # ------------------------------------------------------------------ for policies
 

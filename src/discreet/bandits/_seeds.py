@@ -43,6 +43,17 @@ def epoch_rng(seed: int, epoch: int) -> Generator:
 @lru_cache
 def _words(seed: int, block: int) -> tuple[_Words, ...]:
     """Return the words of each epoch of a block. They are read-only, so threads may share them."""
-    epochs = range(block * _BLOCK, (block + 1) * _BLOCK)
+    return tuple(map(_Words, epoch_words(seed, block * _BLOCK, _BLOCK)))
+
+
+def epoch_words(seed: int, first: int, count: int) -> NDArray[np.uint64]:
+    """Return the four words that seed the generator of each epoch, a row for each.
+
+    Args:
+        seed: The algorithm's seed.
+        first: The first epoch.
+        count: The number of epochs.
+    """
+    epochs = range(first, first + count)
     digests = (hashlib.blake2b(b"%d %d" % (seed, epoch), digest_size=32).digest() for epoch in epochs)
-    return tuple(map(_Words, np.frombuffer(b"".join(digests), "<u8").reshape(_BLOCK, 4)))
+    return np.frombuffer(b"".join(digests), "<u8").reshape(count, 4)

@@ -69,6 +69,25 @@ def read_real(text: str | float) -> float:
         raise typer.BadParameter(f"{text!r} is not a number") from None
 
 
+def read_several(text: Any, read: Callable[[Any], Any] = read_real) -> Any:
+    """Return the number in a text, or a list of several with commas between them.
+
+    Args:
+        text: The text.
+        read: Reads one number.
+
+    >>> read_several("0.5"), read_several("1e4,1e5", read_whole)
+    (0.5, [10000, 100000])
+    """
+    parts = str(text).split(",")
+    return read(text) if len(parts) == 1 else [read(part) for part in parts]
+
+
+def read_wholes(text: Any) -> Any:
+    """Return the whole number in a text, or a list of several."""
+    return read_several(text, read_whole)
+
+
 def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
     """Return an option that takes a value.
 
@@ -129,9 +148,12 @@ def read_options(
 def _read_value(text: str) -> Any:
     """Return a number where the text is one, and a word elsewhere.
 
-    >>> [_read_value(text) for text in ("500", "0.1", "thesis", "true")]
-    [500, 0.1, 'thesis', True]
+    >>> [_read_value(text) for text in ("500", "0.1", "thesis", "true", "0.1,0.5")]
+    [500, 0.1, 'thesis', True, [0.1, 0.5]]
     """
+    parts = [_read_value(part) for part in text.split(",")] if "," in text else []
+    if parts and all(isinstance(part, int | float) for part in parts):
+        return parts
     for kind in (int, float):
         try:
             return kind(text)

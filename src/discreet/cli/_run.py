@@ -16,7 +16,8 @@ from discreet import _version
 from discreet._install import install
 from discreet.cli import FAILED, INTERRUPTED, Interrupted, missing_package
 from discreet.cli._console import complain, hint, show
-from discreet.cli._options import app, flag
+from discreet.cli._modules import in_front, load
+from discreet.cli._options import app, flag, option
 from discreet.cli.service._settings import given_by
 from discreet.core.errors import ArgumentError, DiscreetError
 from discreet.lab.kernels import SlowWarning
@@ -37,11 +38,17 @@ for _name in COMMANDS:  # they appear in --help in this order
 def _start(
     context: typer.Context,
     version: Annotated[bool, flag("Print the version and exit.", "--version")] = False,
+    module: Annotated[
+        list[str] | None,
+        option("FILE.py", "A file or module of yours to import first, with algorithms of your own; once for each."),
+    ] = None,
 ) -> None:
     """Private sequential decisions: bandits and stopping rules under pure differential privacy."""
     if version:
         show(f"discreet {_version.__version__}")
         raise typer.Exit
+    for name in module or ():
+        load(name)
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -70,7 +77,7 @@ def run(arguments: Sequence[str]) -> int:
 def _exit_code(arguments: Sequence[str]) -> int:
     """Run a command and return typer's exit code. Without `standalone_mode` typer raises its errors."""
     try:
-        code = typer.main.get_command(app).main(list(arguments), prog_name="discreet", standalone_mode=False)
+        code = typer.main.get_command(app).main(in_front(arguments), prog_name="discreet", standalone_mode=False)
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED

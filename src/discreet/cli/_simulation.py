@@ -17,6 +17,8 @@ from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import choose_engine, expected_wait, first_epoch, simulate_all
 from discreet.reproduction.tables import number
 
+SEVERAL = "; several, with commas, are swept over by `compare`."
+ARMS = "5, R3 50"
 PATIENCE = 60.0  # seconds that need no hint
 HEADINGS = {"q05": "5 %", "q25": "25 %", "median": "median", "q75": "75 %", "q95": "95 %", "worst": "worst"}
 SPARE_COLUMNS = ("25 %", "75 %", "seconds", "s/run", "5 %", "95 %", "95 % interval", "median", "failed")
@@ -32,11 +34,17 @@ class SimulationOptions:
     """The options of a simulation. Each field is an option of the command line, with its help."""
 
     instance: opt.InstanceName = None
-    arms: opt.Arms = None
+    arms: Annotated[
+        Any, opt.option("NUMBERS", f"How many arms{SEVERAL}", parser=opt.read_wholes, show_default=ARMS)
+    ] = None
     arm: opt.ArmTexts = None
-    epsilon: Annotated[float | None, opt.real("The privacy parameter, for private policies.")] = None
+    epsilon: Annotated[
+        Any, opt.option("NUMBERS", f"The privacy parameter, for private policies{SEVERAL}", parser=opt.read_several)
+    ] = None
     option: opt.OptionTexts = None
-    horizon: opt.Horizon = HORIZON
+    horizon: Annotated[Any, opt.option("NUMBERS", f"Pulls in a run; 5e7 is fine{SEVERAL}", parser=opt.read_wholes)] = (
+        HORIZON
+    )
     runs: Annotated[int, opt.whole("Independent runs.")] = RUNS
     seed: opt.Seed = SEED
     checkpoint: Annotated[
@@ -48,6 +56,7 @@ class SimulationOptions:
         Path | None, opt.option("FILE.npz", "Save everything to a file, for `discreet plot` and Python.")
     ] = None
     csv: Annotated[Path | None, opt.option("FILE.csv", "Save the curves: a row for each run and checkpoint.")] = None
+    summary: Annotated[Path | None, opt.option("FILE.csv", "Save the summary: a row for each policy.")] = None
     engine: opt.EngineName = None
     workers: opt.Workers = None
     address: opt.Address = None
@@ -55,10 +64,16 @@ class SimulationOptions:
     def common(self) -> dict[str, Any]:
         """Return the arguments of `Setting.of` that are the same for all policies."""
         return {
-            "instance": opt.choose_instance(self.instance, self.arms, self.arm),
+            **self._world(),
             **{name: getattr(self, name) for name in ("horizon", "runs", "seed")},
             "checkpoints": self.checkpoint or None,
         }
+
+    def _world(self) -> dict[str, Any]:
+        """Return the instance; a swept number of arms goes with its name."""
+        if isinstance(self.arms, list) and not self.arm:
+            return {"instance": self.instance or "C2", "arms": self.arms}
+        return {"instance": opt.choose_instance(self.instance, self.arms, self.arm)}
 
     def policy_options(self) -> dict[str, Any]:
         """Return the options of policies; those of the simulation are refused."""
@@ -66,7 +81,7 @@ class SimulationOptions:
 
     def run(self, settings: Sequence[Setting]) -> Results:
         """Simulate with a progress bar, write files, and return the results by their mean regret, the best first."""
-        for path in (self.output, self.csv):
+        for path in (self.output, self.csv, self.summary):
             check_writable(path)
         engine = choose_engine(settings, self.engine, self.workers, self.address)
         seconds, slow = expected_wait(settings, 1 if self.address else getattr(engine, "workers", 1))
@@ -82,9 +97,10 @@ class SimulationOptions:
             results = Results(sorted(results, key=lambda one: one.mean))
             if self.output:
                 results.save(self.output)
-            if self.csv:
-                self.csv.parent.mkdir(parents=True, exist_ok=True)
-                results.to_pandas().to_csv(self.csv, index=False)
+            for path, table in ((self.csv, results.to_pandas), (self.summary, results.summary)):
+                if path:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    table().to_csv(path, index=False)
         return results
 
     def report(self, title: str, how: str, *tables: Table) -> None:
@@ -102,7 +118,7 @@ class SimulationOptions:
             console().print(table)
         show("")
         show("Pseudo-regret at the end; a run has failed when a worse arm was pulled most.", "dim")
-        for path in filter(None, (self.output, self.csv)):
+        for path in filter(None, (self.output, self.csv, self.summary)):
             show(f"saved {path}")
 
 

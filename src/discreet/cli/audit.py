@@ -1,7 +1,5 @@
 """`discreet audit`: attempts to refute the privacy of algorithms."""
 
-import importlib
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -16,7 +14,6 @@ from discreet.audit.subjects import names
 from discreet.cli import FAILED
 from discreet.cli import _options as opt
 from discreet.cli._console import complain, console, fitting_table, progress, show, show_json
-from discreet.core.errors import ArgumentError
 from discreet.core.registry import TABLES
 
 
@@ -28,7 +25,7 @@ def _complete_algorithm() -> list[tuple[str, str]]:
 @opt.command(
     "discreet audit",
     "discreet audit dp-se above-threshold --seconds 60",
-    "discreet audit my-policy --module my_policies -O n=50 --json",
+    "discreet --module mine.py audit my-policy -O n=50 --json",
 )
 def _audit(
     algorithms: Annotated[
@@ -46,9 +43,6 @@ def _audit(
     seconds: Annotated[float, opt.real("Processor time for each algorithm; more sees more.")] = SECONDS,
     samples: Annotated[int | None, opt.whole("Instead: runs on each side of each pair of inputs; 1e4 is fine.")] = None,
     error: Annotated[float, opt.real("The chance that any bound of this audit is too high.")] = ERROR,
-    module: Annotated[
-        str | None, opt.option("MODULE", "A Python module to import first: yours, with a discreet.register in it.")
-    ] = None,
     json: opt.Json = False,
 ) -> None:
     """Try to refute the privacy of every algorithm here, or of one of your own, by running it many times.
@@ -62,8 +56,6 @@ def _audit(
     A private algorithm is accused by chance once in a million audits. The
     exit code is 1 if there is a violation, and 2 if something is asked wrongly.
     """
-    if module is not None:
-        _import_module(module)
     given: dict[str, Any] = {"epsilon": epsilon, "seconds": seconds, "samples": samples, "error": error}
     options, chosen = opt.read_options(option), algorithms or names()
     with progress(f"auditing {plural(len(chosen), 'algorithm')}", STEPS * len(chosen), quiet=json) as advance:
@@ -74,19 +66,6 @@ def _audit(
         _show(found)
     if any(one.violated for one in found):
         raise typer.Exit(FAILED)
-
-
-def _import_module(name: str) -> None:
-    """Import a module that registers algorithms of its own, from the present folder or wherever Python finds it."""
-    sys.path.insert(0, "")
-    try:
-        importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise
-        raise ArgumentError(f"module must be one that Python can import, got {name!r}: {error}") from None
-    finally:
-        sys.path.remove("")
 
 
 def _show(found: Sequence[Audit]) -> None:

@@ -1,7 +1,7 @@
 """`discreet plot`: the regret curves of a results file."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -27,9 +27,9 @@ def _plot(
         raise ArgumentError(f"output must end in {', '.join(PICTURES)}, got {str(target)!r}")
     results = Results.load(file)
     check_writable(target)
-    from discreet.lab.figures import DPI  # noqa: PLC0415  (matplotlib)
+    from discreet._pictures import DPI  # noqa: PLC0415  (matplotlib)
 
-    figure: Any = results.plot(log=log).figure
+    figure = results.plot(log=log)
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, dpi=DPI)
     show(str(target))

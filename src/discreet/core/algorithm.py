@@ -1,11 +1,14 @@
 """The base class of all algorithms: options that are declared once, a plan, and learning from releases alone."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from discreet._display import Page, Table
 from discreet.core import checks
 from discreet.core.errors import ArgumentError, FinishedError, StateError
 from discreet.core.grid import Grid
@@ -15,6 +18,10 @@ from discreet.core.plans import Arm, Plan, StepsQuery, ThresholdQuery, TotalsQue
 from discreet.core.privacy import NOT_PRIVATE, Privacy, Theorem, Unit
 from discreet.core.releases import Kind, Release
 from discreet.core.statistics import Statistic
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _TESTS = Kind.TESTS  # looked up once: it takes longer than a comparison
 
@@ -43,6 +50,8 @@ class Algorithm(ABC):
         statistic: What is added up of an epoch's rewards.
         reads_samples: True if it reads samples one by one, without privacy. Its ledger has nothing to account for, so
             its file holds a snapshot instead.
+        fixed_blocks: True if options alone fix how many rewards of an arm each of its releases covers, if it comes.
+            Exact intervals need that. `discreet.testing.check_algorithm` checks it.
         kernel: The module of `discreet.lab.kernels` that simulates it quickly.
         experimental: Why it is not to be relied on yet; None for what is.
         epoch: The number of epochs that have closed.
@@ -56,6 +65,7 @@ class Algorithm(ABC):
     keeps_secrets: ClassVar[bool] = False
     statistic: ClassVar[Statistic] = Statistic.TOTAL
     reads_samples: ClassVar[bool] = False
+    fixed_blocks: ClassVar[bool] = False
     kernel: ClassVar[str | None] = None
     experimental: ClassVar[str | None] = None
 
@@ -70,7 +80,7 @@ class Algorithm(ABC):
             if value is not None or not option.may_be_none:
                 setattr(self, option.name, option.check(option.name, value))
         self._start()
-        self._ledger = Ledger(list(self.taken))
+        self._ledger = Ledger(list(self.taken), self.grid, fixed_blocks=self.fixed_blocks)
 
     # ------------------------------------------------------------------ for drivers
 
@@ -97,7 +107,7 @@ class Algorithm(ABC):
             raise StateError(f"the releases are not those that epoch {plan.epoch} of this {self.key} plans")
         self._planned = None
         self._ledger.close_epoch(releases)
-        if not releases or releases[-1].kind != _TESTS:  # tests that have not halted leave the epoch open
+        if not releases or releases[0].kind != _TESTS or releases[0].above:  # tests that go on leave the epoch open
             self.epoch += 1
         self._learn(plan, releases)
 
@@ -137,6 +147,34 @@ class Algorithm(ABC):
     def finished(self) -> bool:
         """True when nothing is left to sample."""
         return self.plan() is None
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """Plot the released means of each arm over the epochs, with radii of 95 %, and return the figure.
+
+        Args:
+            ax: Where to draw; by default in a new figure.
+        """
+        return self.ledger.plot(ax, viable=getattr(self, "viable", None))
+
+    def _page(self) -> Page:
+        given = {name: value for name, value in self.options().items() if value is not None}
+        options = {name: value["algorithm"] if isinstance(value, dict) else value for name, value in given.items()}
+        promise = self.privacy
+        private = f"epsilon = {promise.epsilon:g} for {promise.unit.words}" if promise.promised else "no"
+        facts = {**options, "private": private, "closed epochs": self.epoch, "finished": self.finished}
+        title = f"{type(self).__name__} ({self.key}), a {'policy' if self.family == 'policy' else 'stopping rule'}"
+        return Page(title, facts, [Table(*self._standing())])
+
+    def __str__(self) -> str:
+        return self._page().text()
+
+    def _repr_html_(self) -> str:
+        return self._page().html()
+
+    def _standing(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        """Return headings and rows of a table that says how each arm stands."""
+        rows = [("-" if arm is None else str(arm), count) for arm, count in self.taken.items()]
+        return ("arm", "rewards"), rows
 
     @property
     @abstractmethod
@@ -215,6 +253,8 @@ class Algorithm(ABC):
             return first.above is bool(halted) and len(releases) == 1 + sum(map(len, halted.values()))
         if isinstance(query, StepsQuery):
             return [one.arm for one in releases] == list(self.taken)
+        if isinstance(query, ThresholdQuery) and query.release_epsilon is None:
+            arms = 0  # nothing follows a test that halts
         return query is not None and len(releases) == (1 + first.above * arms if tests else arms)
 
     @abstractmethod

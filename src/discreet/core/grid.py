@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._display import Page, Shown, page_of
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
 
@@ -22,7 +23,7 @@ _WIDEST = 2.0**900  # sums of a great many rewards, and noise on them, are float
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Shown):
     """A fixed-point grid for rewards in `[low, high]`.
 
     The step is a power of two, chosen so that the range holds at least `2**bits` steps; scaling by it is exact in
@@ -173,6 +174,9 @@ class Grid:
             count: The number of rewards in it.
         """
         return (steps + count * self.floor) / count * self.step
+
+    def _page(self) -> Page:
+        return page_of(self, "low", "high", "step", "width")
 
     def _outside(self, value: float, clip: bool) -> float:
         if not math.isfinite(value):

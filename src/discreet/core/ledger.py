@@ -8,12 +8,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
+from discreet._display import ROWS, Page, Shown, Table
+from discreet._pictures import draw
 from discreet._wording import plural
+from discreet.core.errors import ArgumentError
+from discreet.core.grid import Grid
+from discreet.core.history import mean_of, picture
 from discreet.core.plans import Arm
 from discreet.core.privacy import Privacy, Unit
 from discreet.core.releases import Kind, Release
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _WAITING = 256  # closes that wait to be entered in rows: short runs never pay for it
 _LARGEST = 2**63
@@ -40,7 +49,7 @@ class _Rows:
         return twin
 
 
-class Ledger(Sequence[Release]):
+class Ledger(Shown, Sequence[Release]):
     """All releases of a run, in order, in 48 bytes each.
 
     The tests of one sparse vector are one entry: the entry of more tests takes the place of the one that it has grown
@@ -48,10 +57,14 @@ class Ledger(Sequence[Release]):
 
     Args:
         arms: The names of the arms.
+        grid: The grid that their rewards are rounded to, by which releases are shown as means; None shows their steps.
+        fixed_blocks: True if it was fixed before the first reward where each release of an arm ends, if it comes.
     """
 
-    def __init__(self, arms: Sequence[Arm]) -> None:
+    def __init__(self, arms: Sequence[Arm], grid: Grid | None = None, *, fixed_blocks: bool = False) -> None:
         self._arms = tuple(arms)
+        self.grid = grid
+        self.fixed_blocks = fixed_blocks
         self._rows = _Rows()
         self._owns = True  # False while the rows are another ledger's, which may add to them
         self._length = 0  # rows that belong to this ledger
@@ -70,6 +83,11 @@ class Ledger(Sequence[Release]):
             self._settle()
 
     @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The names of the arms."""
+        return self._arms
+
+    @property
     def epochs(self) -> int:
         """The number of epochs that have closed, with or without releases."""
         self._settle()
@@ -86,7 +104,7 @@ class Ledger(Sequence[Release]):
             found: list[Release] = []
             while entry is not None and entry.epoch == epoch:
                 found.append(entry)
-                if entry.kind == _TESTS and not entry.above:
+                if _may_grow(entry):
                     yield tuple(found)
                     found = []
                 entry = next(entries, None)
@@ -164,25 +182,56 @@ class Ledger(Sequence[Release]):
     def __repr__(self) -> str:
         return f"<Ledger of {len(self)} releases in {self._epochs} epochs>"
 
+    def plot(self, ax: Axes | None = None, *, viable: Sequence[Arm] | None = None) -> Figure:
+        """Plot the released means of each arm over the epochs, with radii of 95 %, and return the figure.
+
+        Args:
+            ax: Where to draw; by default in a new figure.
+            viable: The arms that have not gone; by default those that the last releases are about.
+
+        Raises:
+            ArgumentError: The ledger was made without a grid.
+        """
+        if self.grid is None:
+            raise ArgumentError("grid must be given to plot means: Ledger(arms, grid), got None")
+        return draw(picture(self, self.grid, self.epochs, viable), ax)
+
+    def _page(self) -> Page:
+        shown = [*self] if len(self) <= ROWS else [*self[: ROWS // 2], *self[-ROWS // 2 :]]
+        some = "" if len(shown) == len(self) else f"the first and the last {ROWS // 2} of {len(self):,}"
+        table = Table(("epoch", "arm", "kind", "rewards", "mean", "+-", "epsilon"), [*map(self._row, shown)], some)
+        return Page(
+            f"ledger: {plural(len(self), 'release')} in {plural(self.epochs, 'epoch')}",
+            {"paid by one reward": spent(self), "simulated": any(one.simulated for one in self)},
+            [table] if shown else [],
+        )
+
+    def _row(self, one: Release) -> tuple[object, ...]:
+        known = self.grid is not None and one.kind not in (_TESTS, Kind.SQUARES)
+        found = mean_of([one], self.grid) if known and self.grid is not None else None
+        said: tuple[object, object] = (None, None) if found is None else (found.mean, found.radius)
+        if one.kind == _TESTS:
+            said = f"{one.tests:,} tests, {'halted' if one.above else 'none halted'}", None
+        names = ["-" if arm is None else str(arm) for arm in one.arms]
+        return one.epoch, ", ".join(names), one.kind, one.rewards, *said, one.epsilon
+
     # ------------------------------------------------------------------ entering
 
     def _settle(self) -> None:
         """Enter the closes that wait."""
         waiting, self._waiting = self._waiting, []
         for releases in waiting:
-            kind: str | None = None
             for release in releases:
-                kind = release.kind
-                if kind != _SAMPLES:
+                if release.kind != _SAMPLES:
                     self._enter(release)
-            self._epochs += kind != _TESTS
+            self._epochs += not (releases and _may_grow(releases[-1]))
 
     def _enter(self, release: Release) -> None:
         before, tests = self._tests, release.kind == _TESTS
         if before is not None and not (tests and _starts(before) == _starts(release)):  # it has not grown
             self._add_row(before)
-        self._tests = release if tests else None
-        if not tests:
+        self._tests = release if _may_grow(release) else None
+        if self._tests is None:
             self._add_row(release)
 
     @cached_property
@@ -206,6 +255,11 @@ class Ledger(Sequence[Release]):
             row = (epoch, self._index[arm], first, last, number, steps)
         rows.numbers.extend(row)
         self._length += 1
+
+
+def _may_grow(release: Release) -> bool:
+    """Return True for tests that have not halted: their epoch is open."""
+    return release.kind == _TESTS and not release.above
 
 
 def _starts(release: Release) -> list[tuple[Arm, int]]:

@@ -7,6 +7,7 @@ type that it does not know refuses it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._display import Page, Table
 from discreet.core.statistics import Statistic
 
 Arm = str | int | float | bool | None
@@ -66,7 +68,8 @@ class ThresholdQuery(NamedTuple):
         counts: The number of rewards of each arm at each test, counted from the start of the series.
         limits: The limit of each test in grid steps, rounded against halting.
         epsilon: What a reward pays for all tests of the series together.
-        release_epsilon: What a reward pays for the totals that are released at the test that halts.
+        release_epsilon: What a reward pays for the totals that are released at the test that halts; None to release
+            nothing but the answers of tests.
         measure: What is compared.
         series: The sparse vector that the tests belong to.
     """
@@ -74,14 +77,14 @@ class ThresholdQuery(NamedTuple):
     counts: range | tuple[int, ...]
     limits: NDArray[np.int64] | tuple[int, ...]
     epsilon: float
-    release_epsilon: float
+    release_epsilon: float | None
     measure: Measure = Measure.DISTANCE
     series: Series = (0,)
 
     @property
     def prices(self) -> tuple[float, ...]:
         """The prices that one reward pays. The sum is its whole price."""
-        return self.epsilon, self.release_epsilon
+        return (self.epsilon,) if self.release_epsilon is None else (self.epsilon, self.release_epsilon)
 
     @property
     def terms(self) -> tuple[object, ...]:
@@ -256,6 +259,22 @@ class Plan(NamedTuple):
     query: Query | None = None
     statistic: Statistic = Statistic.TOTAL
 
+    def _page(self) -> Page:
+        """Return what it says about itself; a named tuple inherits nothing."""
+        query = self.query
+        how = "nothing is released: these rewards decide nothing" if query is None else type(query).__name__
+        facts: dict[str, object] = {"rewards": self.size, "released by": how}
+        if query is not None:
+            facts["price of a reward"] = "exact: not private" if math.isinf(sum(query.prices)) else sum(query.prices)
+        rows = [("-" if arm is None else str(arm), count) for arm, count in self.pulls.items()]
+        return Page(f"plan of epoch {self.epoch}", facts, [Table(("arm", "rewards"), rows)])
+
+    def __str__(self) -> str:
+        return self._page().text()
+
+    def _repr_html_(self) -> str:
+        return self._page().html()
+
     @property
     def size(self) -> int:
         """The number of rewards of all arms together."""
@@ -296,7 +315,7 @@ class Plan(NamedTuple):
             return self
         before = query.counts[-1] - next(iter(self.pulls.values()))
         counts, limits = query.counts[:count], query.limits[:count]
-        cut = ThresholdQuery(counts, limits, query.epsilon, query.release_epsilon, query.measure, query.series)
+        cut = query._replace(counts=counts, limits=limits)
         return Plan(self.epoch, dict.fromkeys(self.pulls, counts[-1] - before), cut, self.statistic)
 
     def within(self, phase: int, epoch: int) -> Plan:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from discreet._display import Page, Shown
+
 
 class Unit(StrEnum):
     """Whom a promise protects. The values are stored in files and databases: they never change their meaning."""
@@ -70,7 +72,7 @@ class Theorem(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Privacy:
+class Privacy(Shown):
     """A promise of pure differential privacy.
 
     For all neighbouring inputs S and S' and every set O of outputs, Pr[M(S) in O] <= exp(epsilon) Pr[M(S') in O].
@@ -100,6 +102,14 @@ class Privacy:
     def promised(self) -> bool:
         """True unless nothing is promised."""
         return self.unit is not Unit.NONE
+
+    def _page(self) -> Page:
+        if not self.promised:
+            return Page("not private", {"why": self.reason})
+        facts = {"protects": self.unit.words, "neighbours": self.neighbours, "why": self.reason}
+        proof = {} if self.theorem is None else {"proof": self.theorem.words}
+        notes = ["The noise came from a seed, and protects nobody."] if self.simulated else []
+        return Page(f"epsilon = {self.epsilon:g}", {**facts, **proof}, notes=notes)
 
 
 NOT_PRIVATE = Privacy(math.inf, Unit.NONE, "no noise is added", theorem=None)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from discreet._display import page_of
 from discreet.core.plans import Arm
 
 
@@ -74,6 +75,9 @@ class Release(NamedTuple):
     def size(self) -> int:
         """The number of rewards of all its arms."""
         return sum(last - first + 1 for _, first, last in self.spans)
+
+    def _repr_html_(self) -> str:
+        return page_of(self, "epoch", "kind", "arms", "size", "steps", "scale", "epsilon", "simulated").html()
 
     def since(self, starts: Mapping[Arm, int]) -> Release:
         """Return the release with rewards counted from later starts.

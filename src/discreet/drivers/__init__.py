@@ -4,6 +4,6 @@ from discreet.drivers.ask_tell import Bandit
 from discreet.drivers.status import Status
 from discreet.drivers.stream import StoppingResult, Stream
 from discreet.drivers.tickets import Ticket, Told
-from discreet.drivers.totals import Totals
+from discreet.drivers.totals import Sum, Totals
 
-__all__ = ["Bandit", "Status", "StoppingResult", "Stream", "Ticket", "Told", "Totals"]
+__all__ = ["Bandit", "Status", "StoppingResult", "Stream", "Sum", "Ticket", "Told", "Totals"]

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from discreet._display import Page, Shown
 from discreet.core import registry
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError, DiscreetError, PrivacyError, StateError
@@ -23,11 +24,15 @@ from discreet.drivers.files import StateFile, canonical, lock_on, real_path
 from discreet.mechanisms._secret import Secret
 from discreet.mechanisms.curator import Curator
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 _ROOM = 1 << 16  # bytes that are set aside for a commit, and this many more for each arm:
 _ROOM_OF_AN_ARM = 512
 
 
-class Driver(Secret):
+class Driver(Shown, Secret):
     """Collects epochs of an algorithm, has them released, and lets the algorithm learn.
 
     With a file, whatever is released is on disk before anybody sees it: set room aside, draw, release, learn on a copy,
@@ -61,6 +66,7 @@ class Driver(Secret):
         self._begin(algorithm.copy(), noise)
         self._curator = self._make_curator()
         self._open()
+        self._curator.check(self._plan)
 
     def _begin(self, algorithm: Algorithm, noise: Noise | None) -> None:
         """Set up all but the curator and the open epoch."""
@@ -105,6 +111,25 @@ class Driver(Secret):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._algorithm!r}, epoch={self._algorithm.epoch + 1})"
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """Plot the released means of each arm over the epochs, with radii of 95 %, and return the figure.
+
+        Args:
+            ax: Where to draw; by default in a new figure.
+        """
+        figure: Figure = self.algorithm.plot(ax)
+        return figure
+
+    def _page(self) -> Page:
+        page: Page = self.algorithm._page()
+        seeded = {"simulated": "the noise comes from a seed, and protects nobody"} if self.simulated else {}
+        facts = {**page.facts, **self._driver_facts(), **seeded}
+        return replace(page, title=f"{type(self).__name__} of a {self._algorithm.key}", facts=facts)
+
+    def _driver_facts(self) -> dict[str, object]:
+        """Return what the driver knows beside its algorithm."""
+        return {} if self.path is None else {"file": str(self.path)}
 
     # ------------------------------------------------------------------ closing an epoch
 
@@ -308,7 +333,7 @@ class Driver(Secret):
         if public["simulated"] is not self.simulated:
             made = "simulated noise: load it with a simulated source" if public["simulated"] else "private noise"
             raise StateError(f"it was made with {made}")
-        ledger = Ledger(list(self._algorithm.taken))
+        ledger = Ledger(list(self._algorithm.taken), self._algorithm.grid)
         for releases in closes:
             ledger.close_epoch(releases)
         if self._algorithm.reads_samples:

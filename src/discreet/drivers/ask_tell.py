@@ -370,3 +370,6 @@ class Bandit(TicketDriver):
     def __repr__(self) -> str:
         with self._thread_lock:
             return f"Bandit({self._algorithm!r}, epoch={self._epoch.number}, outstanding={self.outstanding})"
+
+    def _driver_facts(self) -> dict[str, object]:
+        return {"waits for": self.status().waits_for, **super()._driver_facts()}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._display import Page, Shown
 from discreet.core.errors import FinishedError, StateError
 from discreet.core.grid import CHUNK
 from discreet.core.ledger import Ledger
@@ -17,7 +18,7 @@ from discreet.drivers._base import Driver
 
 
 @dataclass(frozen=True)
-class StoppingResult:
+class StoppingResult(Shown):
     """The result of a stopping rule: an estimate with its promise, or that it was not reached.
 
     The chance, over the stream and the noise, that a rule halts with |estimate - mean| > alpha |mean| is at most beta.
@@ -52,6 +53,19 @@ class StoppingResult:
     def simulated(self) -> bool:
         """True if the noise came from a seed."""
         return self.privacy.simulated
+
+    def plot(self, ax: Any = None) -> Any:
+        """Plot the released means with radii of 95 %, and return the figure.
+
+        Args:
+            ax: Axes of matplotlib to draw on; by default in a new figure.
+        """
+        return self.ledger.plot(ax)
+
+    def _page(self) -> Page:
+        names = ("estimate", "samples", "alpha", "beta", "reason")
+        protects = {"protects": self.privacy.unit.words if self.privacy.promised else "nobody"}
+        return Page(str(self), {**{name: getattr(self, name) for name in names}, **protects})
 
     def __str__(self) -> str:
         note = "simulated" if self.simulated else ""

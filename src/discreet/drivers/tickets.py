@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet._display import page_of
 from discreet.core.errors import TicketError
 from discreet.core.plans import Arm
 
@@ -38,6 +39,9 @@ class Ticket(NamedTuple):
     def id(self) -> str:
         """A text that names the ticket in messages. `tell` takes it too. It cannot be guessed."""
         return f"{self.issuer}-{self.number}-{self.tag}"
+
+    def _repr_html_(self) -> str:
+        return page_of(self, "arm", "number", "epoch", "id").html()
 
 
 class Issuer:

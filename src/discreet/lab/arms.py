@@ -81,6 +81,16 @@ class Rewards(ABC):
         self.check(grid)
         return partial(self._total, rng, grid)
 
+    def one_by_one(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], NDArray[np.int64]]:
+        """Return a function from a number of rewards to the next ones in steps: those that `totals` would draw alone.
+
+        Args:
+            rng: The generator that rewards are drawn from.
+            grid: The grid of the algorithm that gets them.
+        """
+        self.check(grid)
+        return lambda count: grid.encode_checked(self._sample(rng, count)).astype(np.int64)
+
     def check(self, grid: Grid) -> None:
         """Refuse a grid that cannot hold every reward of this arm.
 
@@ -167,6 +177,12 @@ class Bernoulli(Rewards):
         # Just this one draw: results of earlier versions for the same seeds depend on it.
         return lambda count: count * zero + int(rng.binomial(count, mean)) * (one - zero)
 
+    def one_by_one(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], NDArray[np.int64]]:
+        """Return a function from a number of rewards to the next ones in steps."""
+        self.check(grid)
+        mean, zero, one = self.mean, grid.encode(0.0), grid.encode(1.0)
+        return lambda count: zero + rng.binomial(1, mean, size=count) * (one - zero)
+
 
 @dataclass(frozen=True, slots=True)
 class Discrete(Rewards):
@@ -218,6 +234,12 @@ class Discrete(Rewards):
 
     def _total(self, rng: np.random.Generator, grid: Grid, count: int) -> int:
         return _weighted_sum(grid, self._paid, rng.multinomial(count, self._chances))
+
+    def one_by_one(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], NDArray[np.int64]]:
+        """Return a function from a number of rewards to the next ones in steps."""
+        self.check(grid)
+        steps, chances = grid.encode_checked(self._paid).astype(np.int64), self._chances
+        return lambda count: rng.multinomial(1, chances, size=count) @ steps
 
 
 @dataclass(frozen=True, slots=True)

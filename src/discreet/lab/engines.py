@@ -11,13 +11,15 @@ import os
 import pickle
 import signal
 import socket
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice
-from typing import Any, Self, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 
 from discreet._install import install
@@ -35,7 +37,12 @@ class Engine(ABC):
     >>> with make_engine("threads", workers=2) as engine:
     ...     sorted(engine.run(abs, [-3, 5, -8]))
     [(0, 3), (1, 5), (2, 8)]
+
+    Attributes:
+        elsewhere: True if tasks run in other processes, which have not seen what was defined in this one.
     """
+
+    elsewhere: ClassVar[bool] = False
 
     @abstractmethod
     def run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[tuple[int, Result]]:
@@ -189,7 +196,10 @@ class Threads(Pool):
 class Processes(Pool):
     """Processes of this machine. A script that uses them needs `if __name__ == "__main__":`, and so with Dask."""
 
+    elsewhere = True
+
     def _start(self, resources: ExitStack) -> None:
+        check_script("processes")
         # Not forked: private objects refuse a forked child, and a fork beside threads can hang.
         spawn = multiprocessing.get_context("spawn")
         pool = futures.ProcessPoolExecutor(self.workers, spawn, initializer=_leave_interrupts_to_the_parent)
@@ -226,11 +236,15 @@ class Cluster(Concurrent):
 class Dask(Cluster):
     """A Dask cluster: the scheduler at `address`, which is left running, or local worker processes."""
 
+    elsewhere = True
+
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         super().__init__(address, workers)
         self._distributed = _needed("distributed", "dask")
 
     def _start(self, resources: ExitStack) -> None:
+        if self.address is None:
+            check_script("dask")
         where = self.address if self.address is not None else resources.enter_context(self._local_cluster())
         try:
             if self.address is not None:
@@ -265,6 +279,8 @@ class Ray(Cluster):
 
     If this process already uses Ray, that is taken as it is.
     """
+
+    elsewhere = True
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         super().__init__(address, workers)
@@ -325,6 +341,30 @@ def _needed(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ArgumentError(f"engine {extra!r} needs {module}: {install(extra)}") from error
+
+
+def check_script(engine: str) -> None:
+    """Refuse to start processes from a script that each of them would run again from its first line."""
+    if not may_start_processes():
+        script = Path(getattr(sys.modules["__main__"], "__file__", "") or "the script").name
+        raise ArgumentError(
+            f'engine {engine!r} needs an `if __name__ == "__main__":` around what {script} does: every worker imports '
+            "the script, and would run it again; or use the engine 'threads'"
+        )
+
+
+def may_start_processes() -> bool:
+    """Return True if a worker process can import the running script without running it again.
+
+    A script without `if __name__ == "__main__":` cannot be imported like that. A prompt or notebook has no file.
+    """
+    if multiprocessing.parent_process() is not None:
+        return False
+    path = getattr(sys.modules["__main__"], "__file__", None)
+    try:
+        return path is None or "__main__" in Path(path).read_text(errors="replace")
+    except OSError:  # a console script of Windows lies inside an exe file; elsewhere it came through a pipe
+        return sys.platform == "win32"
 
 
 def usable_cpus() -> int:

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._display import Page, Shown, Table
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
 from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, Rewards, TruncatedNormal, Uniform
@@ -20,16 +21,20 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Shown):
     """Arms that pay rewards, under a name.
 
     Args:
         name: The name.
-        rewards: The distribution of each arm's rewards. A stopping rule samples one arm, a policy two or more.
+        rewards: The distribution of each arm's rewards, as `instance` takes arms. A stopping rule samples one arm, a
+            policy two or more.
     """
 
     name: str
     rewards: tuple[Rewards, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rewards", tuple(as_rewards(arm) for arm in self.rewards))
 
     def __len__(self) -> int:
         """Return the number of arms."""
@@ -45,6 +50,10 @@ class Instance:
         """The difference between the best mean and each arm's: the regret of one pull."""
         means = self.means
         return np.asarray(means.max() - means)
+
+    def _page(self) -> Page:
+        rows = [(str(arm), arm.mean, gap) for arm, gap in zip(self.rewards, self.gaps.tolist(), strict=True)]
+        return Page(f"instance {self.name}", {"arms": len(self)}, [Table(("rewards", "mean", "gap"), rows)])
 
     @property
     def bernoulli(self) -> bool:

@@ -17,21 +17,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import _version
+from discreet._display import Page, Shown, Table
+from discreet._pictures import png_of
 from discreet.core.errors import ArgumentError, StateError
 from discreet.lab.setting import Setting
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 NEVER = -1  # the time at which an arm was dropped that never was
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
+HIDDEN = ("seed", "q05", "q25", "q75", "q95", "method")  # columns of `summary` that a page leaves out
 FORMAT = 1
 POLICY_ARRAYS: dict[str, type] = {"regret": np.float64, "best_pulls": np.int64, "pulls": np.int64, "dropped": np.int64}
 RULE_ARRAYS: dict[str, type] = {"samples": np.int64, "estimates": np.float64, "reached": np.bool_}
 
 
-class Tabular(ABC):
+class Tabular(Shown, ABC):
     """Tables, a figure and a file of one simulation or of several."""
 
     @abstractmethod
@@ -58,28 +62,36 @@ class Tabular(ABC):
 
         return pd.DataFrame([one.summary_row() for one in self])
 
-    def plot(self, ax: Axes | None = None, *, log: bool = False) -> Axes:
-        """Plot mean regret against pulls, with a band from the 5 % to the 95 % quantile.
+    def plot(self, ax: Axes | None = None, *, log: bool = False, against: str | None = None) -> Figure:
+        """Plot mean regret, with a band from the 5 % to the 95 % quantile, and return the figure.
+
+        It is shown against pulls, or against an option that was swept; of rules the samples are shown.
 
         Args:
             ax: Where to draw; by default in a new figure.
             log: Whether both axes are logarithmic.
+            against: An option such as "epsilon", "horizon", "arms" or "pulls"; by default what was swept.
         """
-        from discreet.lab.figures import plot_curves  # noqa: PLC0415
+        from discreet.lab.figures import plot  # noqa: PLC0415
 
-        return plot_curves(list(self), ax, log=log)
+        return plot(list(self), ax, log=log, against=against)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save to a file (numpy's npz with a description in it), all or nothing."""
         write_results(Path(path), list(self))
 
-    def _repr_html_(self) -> str:
-        from discreet.lab.figures import inline_picture  # noqa: PLC0415
+    def _page(self) -> Page:
+        rows = [finite(one.summary_row()) for one in self]
+        told = [name for row in rows[:1] for name in row if name not in HIDDEN]
+        names = [name for name in told if any(row.get(name) not in (None, "{}") for row in rows)]
+        table = Table(names, [[row.get(name) for name in names] for row in rows])
+        title = next(iter(self)).setting.label if len(rows) == 1 else f"{len(rows)} simulations"
+        return Page(title, tables=[table], picture=self._png if rows else None, about="mean regret")
 
-        table = self.summary().to_html(index=False, float_format="{:,.4g}".format, border=0)
-        if any(one.setting.is_rule for one in self):
-            return table
-        return f"{table}{inline_picture(lambda: self.plot().figure)}"
+    def _png(self) -> bytes:
+        from discreet.lab.figures import picture  # noqa: PLC0415
+
+        return png_of(picture(list(self)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -319,6 +331,8 @@ class Results(UserList[Simulation], Tabular):
 
     def __repr__(self) -> str:
         return "\n".join(map(str, self)) or "no simulations"
+
+    __str__ = __repr__
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

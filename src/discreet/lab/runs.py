@@ -189,6 +189,18 @@ def play_rule(
     return rule
 
 
+def seeded(setting: Setting, index: int) -> tuple[Any, np.random.Generator, np.random.SeedSequence]:
+    """Return the algorithm of a run, with the seed of its own draws; the generator of rewards; and the seed of noise.
+
+    Args:
+        setting: The setting.
+        index: The index of the run.
+    """
+    rewards, noise, own = setting.run_seed(index).spawn(3)
+    algorithm = setting.build(int(own.generate_state(1, np.uint64)[0]) >> 1)
+    return algorithm, np.random.default_rng(rewards), noise
+
+
 def one_run(setting: Setting, index: int) -> Any:
     """Play one run of a setting as the object. Rewards, noise and the algorithm's own draws have a seed each.
 
@@ -199,9 +211,8 @@ def one_run(setting: Setting, index: int) -> Any:
     Returns:
         A policy's `Run`, or the rule at its end.
     """
-    rewards, noise, own = setting.run_seed(index).spawn(3)
-    rng, source = np.random.default_rng(rewards), SimulatedNoise(noise)
-    algorithm = setting.build(int(own.generate_state(1, np.uint64)[0]) >> 1)
+    algorithm, rng, noise = seeded(setting, index)
+    source = SimulatedNoise(noise)
     if setting.is_rule:
         return play_rule(algorithm, setting.distribution, rng, source)
     return play(algorithm, setting.instance, rng, setting.horizon, setting.checkpoints, noise=source)

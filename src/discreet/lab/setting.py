@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from discreet._display import Page, Shown
 from discreet.core import checks
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
@@ -16,6 +17,7 @@ from discreet.core.registry import find
 from discreet.lab import instances
 from discreet.lab.arms import Rewards, from_state, to_state
 from discreet.lab.instances import Instance
+from discreet.mechanisms.curator import Curator
 
 ARMS, RUNS, SEED, HORIZON = 5, 30, 2019, 50_000_000  # the paper's defaults, and a seed
 RULE_RUNS = 1000  # of a stopping rule if nothing else is said: one takes a tenth of a millisecond
@@ -25,7 +27,7 @@ MARKS = 100  # checkpoints of each kind, evenly spaced and log-spaced
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Shown):
     """One configuration of an experiment. `Setting.of` makes one and checks it.
 
     Args:
@@ -101,6 +103,7 @@ class Setting:
             times = () if checkpoints is None else check_checkpoints(checkpoints, length)
             setting = cls(key, on, tuple(sorted(options.items())), count or RUNS, start, length, times)
         built = setting.build()
+        Curator.of(built).check(built.plan())
         for arm in on.rewards:
             arm.check(built.grid)
         if setting.is_rule and options.get("max_samples") is None:
@@ -116,6 +119,9 @@ class Setting:
             own = {name: value for name, value in own.items() if name in field_names(kind, init=True)}
             given = {"arms": range(len(self.instance)), **own, **given}
         return kind.from_options(given)
+
+    def _page(self) -> Page:
+        return Page(self.label, {"options": dict(self.options), "runs": self.runs, "seed": self.seed})
 
     @property
     def is_rule(self) -> bool:
@@ -235,11 +241,11 @@ def with_options(algorithm: str, options: Mapping[str, Any]) -> str:
     return f"{algorithm}({inside})" if inside else algorithm
 
 
-def accepts(algorithm: str, option: str) -> bool:
+def accepts(algorithm: str | type[Algorithm] | Algorithm, option: str) -> bool:
     """Return whether an algorithm takes an option. A wrapper takes those of the policy in it, too.
 
     Args:
-        algorithm: The key of a registered algorithm.
+        algorithm: Its key, its class or an object of it.
         option: The name of an option.
     """
     known = field_names(find(algorithm), init=True)
@@ -256,11 +262,7 @@ def _key_and_options(
     if isinstance(algorithm, Algorithm):
         options = {**_chosen_options(algorithm), **options}
         algorithm = type(algorithm)
-    if isinstance(algorithm, type):
-        if find(algorithm.key) is not algorithm:
-            raise ArgumentError(f"{algorithm.__name__} must be registered to be simulated: see discreet.register")
-        algorithm = algorithm.key
-    return algorithm, options
+    return (algorithm if isinstance(algorithm, str) else find(algorithm).key), options
 
 
 def _rule_options(distribution: Rewards, options: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

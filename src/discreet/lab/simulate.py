@@ -4,26 +4,25 @@ Algorithms that decide after every step have compiled kernels (see docs/simulati
 objects.
 """
 
-import multiprocessing
-import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from discreet.core.algorithm import Algorithm
-from discreet.core.errors import ArgumentError
 from discreet.lab.arms import Rewards
-from discreet.lab.engines import Engine, Serial, make_engine
+from discreet.lab.carried import is_shipped, pack_class, unpack_class
+from discreet.lab.engines import Engine, Serial, make_engine, may_start_processes
 from discreet.lab.instances import Instance
-from discreet.lab.kernels import find_program
+from discreet.lab.kernels import find_program, find_steps
+from discreet.lab.progress import progress_bar
 from discreet.lab.results import NEVER, POLICY_ARRAYS, RULE_ARRAYS, Results, Simulation, join
-from discreet.lab.runs import one_run, play
-from discreet.lab.setting import SEED, Setting, accepts
+from discreet.lab.runs import one_run, play, seeded
+from discreet.lab.setting import SEED, Setting
 from discreet.lab.store import Store
+from discreet.lab.sweep import Entry, Name, league
 
 _FEW_STEPS = 200_000  # in fewer, worker processes take longer to start than they save
 _STEPS_OF_RULE = 1000  # that take as long as one run of a rule as an object, about
@@ -48,12 +47,16 @@ def run_setting(setting: Setting, indices: range | None = None) -> Simulation:
 
 def _policy_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], str]:
     """Return a function from the index of a run to its row of each array, and its name."""
-    program = find_program(setting.build(), setting.instance)
+    policy = setting.build()
+    program = find_program(policy, setting.instance)
+    steps = None if program is not None else find_steps(policy, setting.instance)
     gaps, times = setting.instance.gaps, np.array(setting.checkpoints, np.int64)
     never = np.full(gaps.size, NEVER)
 
     def run(index: int) -> tuple[Any, ...]:
-        if program is None:
+        if steps is not None:
+            counts, dropped = steps(*seeded(setting, index), times), never
+        elif program is None:
             one = one_run(setting, index)
             counts, dropped = one.counts, one.dropped
         else:
@@ -62,7 +65,7 @@ def _policy_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], 
         # Not counts @ gaps: its last digit would depend on the other checkpoints, and on the machine.
         return (counts * gaps).sum(axis=1), counts[:, gaps == 0].sum(axis=1), counts[-1], dropped
 
-    return run, "object" if program is None else "kernel"
+    return run, "object" if program is None and steps is None else "kernel"
 
 
 def _rule_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], str]:
@@ -83,6 +86,12 @@ def _rule_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], st
 def run_part(part: tuple[Setting, range]) -> Simulation:
     """Simulate some runs of a setting: the task of a worker."""
     return run_setting(*part)
+
+
+def run_carried(part: tuple[bytes, Setting, range]) -> Simulation:
+    """Simulate some runs of a setting in another process, where the algorithm's own class may be unknown."""
+    unpack_class(part[0])
+    return run_setting(*part[1:])
 
 
 def split(setting: Setting, pieces: int) -> list[tuple[Setting, range]]:
@@ -129,7 +138,7 @@ def simulate_all(
     parts = [(index, part) for index in missing for part in split(settings[index], pieces)]
     waiting: dict[int, dict[range, Simulation]] = {index: {} for index in missing}
     with engine if parts else Serial() as running:
-        for task, result in running.run(run_part, [part for _, part in parts]):
+        for task, result in _results(running, [part for _, part in parts]):
             index, (setting, indices) = parts[task]
             waiting[index][indices] = result
             if on_progress:
@@ -142,8 +151,15 @@ def simulate_all(
     return Results(found[index] for index in range(len(settings)))
 
 
+def _results(engine: Engine, parts: Sequence[tuple[Setting, range]]) -> Iterator[tuple[int, Simulation]]:
+    """Run parts of settings. An algorithm of one's own travels with them to other processes."""
+    if not engine.elsewhere or all(is_shipped(setting.algorithm) for setting, _ in parts):
+        return engine.run(run_part, parts)
+    return engine.run(run_carried, [(pack_class(setting.algorithm), setting, runs) for setting, runs in parts])
+
+
 def simulate(
-    algorithm: str | type[Algorithm] | Algorithm,
+    algorithm: Name,
     instance: float | str | Rewards | Instance | Iterable[Any] = "C2",
     horizon: float | None = None,
     runs: int | None = None,
@@ -152,6 +168,7 @@ def simulate(
     arms: int | None = None,
     checkpoints: Iterable[float] | None = None,
     engine: Engine | str | None = "auto",
+    progress: bool | None = None,
     **options: Any,
 ) -> Simulation:
     """Simulate independent runs of a policy or of a stopping rule, on simulated noise.
@@ -174,71 +191,67 @@ def simulate(
         arms: The number of arms of a named instance.
         checkpoints: Times at which a policy's regret is recorded, by default about two hundred.
         engine: Where to run: "auto", an engine, its name, or None for this thread.
+        progress: True for a bar with the time that is left; None shows one in a notebook or a terminal, where it takes
+            longer than a moment.
         **options: The algorithm's own.
     """
     given: dict[str, Any] = {"horizon": horizon, "arms": arms, "runs": runs, "seed": seed, "checkpoints": checkpoints}
-    return simulate_all([Setting.of(algorithm, instance, **given, **options)], engine)[0]
+    return _watched([Setting.of(algorithm, instance, **given, **options)], engine, progress)[0]
 
 
-Entry = str | tuple[str, Mapping[str, Any]]  # an algorithm of a league, alone or with options of its own
 LEAGUE = ("dp-se", "dp-ucb", "se", "ucb")
 
 
+def _watched(settings: Sequence[Setting], engine: Engine | str | None, progress: bool | None) -> Results:
+    """Simulate settings with a progress bar."""
+    what = settings[0].algorithm if len(settings) == 1 else f"{len(settings)} settings"
+    with progress_bar(f"simulating {what}", sum(one.runs for one in settings), progress) as advance:
+        return simulate_all(settings, engine, on_progress=advance)
+
+
 def compare(
-    algorithms: Iterable[Entry] = LEAGUE,
+    algorithms: Entry | Iterable[Entry] = LEAGUE,
     instance: float | str | Rewards | Instance | Iterable[Any] = "C2",
-    horizon: float | None = None,
+    horizon: float | Sequence[float] | None = None,
     runs: int | None = None,
     seed: int = SEED,
     *,
-    arms: int | None = None,
+    arms: int | Sequence[int] | None = None,
     checkpoints: Iterable[float] | None = None,
     engine: Engine | str | None = "auto",
+    progress: bool | None = None,
     **options: Any,
 ) -> Results:
     """Simulate several policies, or several rules, on one instance. Run i of every policy starts from the same seed.
 
+    A list is swept over: `epsilon=[0.1, 1.0]`, `horizon=[1e5, 1e6]`, `arms=[5, 10]` or any other option. The result's
+    `plot()` then shows regret against it.
+
+    >>> found = compare(["dp-se", "se"], "C2", horizon=1e5, runs=5, epsilon=[0.5, 1.0])
+    >>> [(one.setting.variant, round(one.mean)) for one in found]
+    [('dp-se(epsilon=0.5)', 3437), ('dp-se(epsilon=1.0)', 3036), ('se', 895)]
+
     Args:
-        algorithms: Their keys. One may bring options of its own: `["dp-se", ("dp-ucb", {"preset": "thesis"})]`.
+        algorithms: Their keys, classes or objects. One may bring options of its own:
+            `["dp-se", MyPolicy, ("dp-ucb", {"preset": "thesis"})]`.
         instance: As in `simulate`.
-        horizon: The pulls of a policy's run, by default 50,000,000.
+        horizon: The pulls of a policy's run, by default 50,000,000; or several to sweep over.
         runs: The number of runs of each.
         seed: The seed of all runs.
-        arms: The number of arms of a named instance.
+        arms: The number of arms of a named instance, or several to sweep over.
         checkpoints: Times at which a policy's regret is recorded.
         engine: As in `simulate`.
+        progress: True for a bar with the time that is left; None shows one in a notebook or a terminal, where it takes
+            longer than a moment.
         **options: Each goes to all algorithms that have it, such as `epsilon`.
     """
     on = list(instance) if isinstance(instance, Iterable) and not isinstance(instance, str) else instance
     times = None if checkpoints is None else list(checkpoints)
     common = {"instance": on, "horizon": horizon, "arms": arms, "runs": runs, "seed": seed, "checkpoints": times}
-    names = [algorithms] if isinstance(algorithms, str) else list(algorithms)
-    return simulate_all(league(names, options, common), engine)
-
-
-def league(algorithms: Sequence[Entry], options: Mapping[str, Any], common: Mapping[str, Any]) -> list[Setting]:
-    """Return a setting for each algorithm.
-
-    Args:
-        algorithms: Their keys, alone or with options of their own.
-        options: Each goes to all algorithms that have it.
-        common: The other arguments of `Setting.of`.
-
-    Raises:
-        ArgumentError: If there are no algorithms, or if none of them has one of the options.
-    """
-    if not algorithms:
-        raise ArgumentError("policies must name at least one policy, got none")
-    entries = [(entry, {}) if isinstance(entry, str) else entry for entry in algorithms]
-    settings = [
-        Setting.of(key, **common, **{**{name: options[name] for name in options if accepts(key, name)}, **own})
-        for key, own in entries
-    ]
-    keys = [key for key, _ in entries]
-    for name, value in options.items():
-        if not any(accepts(key, name) for key in keys):
-            raise ArgumentError(f"none of {', '.join(keys)} has an option {name!r}, got {name}={value!r}")
-    return settings
+    alone = isinstance(algorithms, str | type | Algorithm)
+    entries: Any = [algorithms] if alone else list(algorithms)  # type: ignore[arg-type]
+    settings = league(entries, options, common)
+    return _watched(settings, engine, progress)
 
 
 # ---------------------------------------------------------------------- choosing an engine
@@ -260,7 +273,7 @@ def choose_engine(
     """
     if name in ("auto", None):
         steps = sum(_slow_steps(setting) for setting in settings)
-        name = "processes" if steps > _FEW_STEPS and _may_start_processes() else "threads"
+        name = "processes" if steps > _FEW_STEPS and may_start_processes() else "threads"
     return make_engine(name, workers, address)
 
 
@@ -269,23 +282,11 @@ def _slow_steps(setting: Setting) -> int:
     algorithm = setting.build()
     if find_program(algorithm, setting.instance) is not None:
         return 0
+    if not setting.is_rule and find_steps(algorithm, setting.instance) is not None:
+        return 0
     if setting.is_rule:
         return setting.runs * _STEPS_OF_RULE
     return setting.runs * (setting.horizon or 0) if first_epoch(setting) <= len(setting.instance) else 0
-
-
-def _may_start_processes() -> bool:
-    """Return whether a worker process can import the running script without running it again.
-
-    A script without `if __name__ == "__main__":` cannot be imported like that. A prompt or notebook has no file.
-    """
-    if multiprocessing.parent_process() is not None:
-        return False
-    path = getattr(sys.modules["__main__"], "__file__", None)
-    try:
-        return path is None or "__main__" in Path(path).read_text(errors="replace")
-    except OSError:  # a console script of Windows lies inside an exe file
-        return True
 
 
 def first_epoch(setting: Setting) -> int:

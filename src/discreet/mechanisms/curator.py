@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
+from discreet._display import Page, Shown
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError, PrivacyError, StateError
 from discreet.core.grid import Grid
@@ -41,7 +43,7 @@ _MECHANISMS: dict[type[Query], type[Mechanism]] = {
 _TESTS = Kind.TESTS  # looked up once: it takes longer than a comparison
 
 
-class Curator(Secret):
+class Curator(Shown, Secret):
     """Counts rewards, charges every query against the promise, and has a mechanism answer.
 
     It refuses whatever exceeds the promise, whatever an algorithm asks for: a price above epsilon (for a row: times
@@ -91,6 +93,10 @@ class Curator(Secret):
         paid = [one.epsilon for releases in epochs for one in releases if one.arm == releases[0].arm]
         return cls(algorithm.grid, privacy, noise, epoch=algorithm.epoch, taken=algorithm.taken, spent=tuple(paid))
 
+    def _page(self) -> Page:
+        """Return its promise; all else in it is secret."""
+        return replace(self.privacy._page(), title=f"curator of a promise: epsilon = {self.privacy.epsilon:g}")
+
     def release(self, plan: Plan, totals: Mapping[Arm, Any] | None = None) -> tuple[Release, ...]:
         """Take a plan's exact statistics, draw noise, and return what its query asks for.
 
@@ -132,6 +138,16 @@ class Curator(Secret):
             self._count(pulls)
         return releases
 
+    def check(self, plan: Plan | None) -> None:
+        """Refuse a plan that no mechanism would answer, before any reward is collected for it.
+
+        Raises:
+            PrivacyError: Its query is not one of the known ones, or costs more than is promised.
+        """
+        if plan is not None and plan.query is not None:
+            self._charge(plan.query)
+            self._kind_of(plan.query)
+
     def _count(self, pulls: Mapping[Arm, int]) -> None:
         for arm, count in pulls.items():
             self._taken[arm] += count
@@ -150,9 +166,16 @@ class Curator(Secret):
         return mechanism
 
     def _new_mechanism(self, query: Query) -> Mechanism:
-        if type(query) not in _MECHANISMS:
-            raise PrivacyError(f"no mechanism answers a {type(query).__name__}")
-        return _MECHANISMS[type(query)](query, tuple(self._taken), self.grid, self._noise)
+        return self._kind_of(query)(query, tuple(self._taken), self.grid, self._noise)
+
+    def _kind_of(self, query: Query) -> type[Mechanism]:
+        kind = _MECHANISMS.get(type(query))
+        if kind is None:
+            raise PrivacyError(
+                f"no mechanism answers a {type(query).__name__}: what is released comes from one of "
+                f"{', '.join(known.__name__ for known in _MECHANISMS)}"
+            )
+        return kind
 
     def _charge(self, query: Query) -> None:
         """Refuse what costs one unit of privacy more than was promised."""
@@ -168,7 +191,8 @@ class Curator(Secret):
         elif self.privacy.unit is Unit.ROW:
             prices = prices * len(self._taken)
         if not math.fsum((*prices, -promised)) <= 0:  # rounded once, at the end, so its sign is exact
-            raise PrivacyError(f"a release would cost {math.fsum(prices)!r}, beyond the promised {promised!r}")
+            by = f" by a {type(query).__name__}" if math.isinf(math.fsum(prices)) else ""
+            raise PrivacyError(f"a release{by} would cost {math.fsum(prices)!r}, beyond the promised {promised!r}")
 
     # ------------------------------------------------------------------ secrets
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from discreet.lab.figures import Picture
+from discreet._pictures import Picture
 from discreet.reproduction.evaluation import EvaluationFindings
 from discreet.reproduction.headlines import ENOUGH, bandit_headlines, league_headlines, stopping_headlines
 from discreet.reproduction.league import LeagueFindings

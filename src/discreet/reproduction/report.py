@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from discreet import _version
+from discreet._pictures import Picture
 from discreet.core.registry import POLICIES
-from discreet.lab.figures import Picture
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
 from discreet.reproduction.bounds import bound_rows

@@ -10,8 +10,8 @@ from operator import call
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from discreet._pictures import write_picture
 from discreet.lab.engines import Engine, Processes, Serial
-from discreet.lab.figures import write_picture
 from discreet.lab.setting import HORIZON, SEED, Setting
 from discreet.lab.store import Store
 from discreet.reproduction.evaluation import Evaluation

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._pictures import Colour, Line, Panel, Picture
 from discreet.bandits.dp_ucb import PRESETS
 from discreet.lab.arms import Bernoulli
-from discreet.lab.figures import Colour, Line, Panel, Picture
 from discreet.lab.instances import Instance
 from discreet.lab.results import Simulation
 from discreet.lab.setting import SEED, Setting

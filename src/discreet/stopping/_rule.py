@@ -73,6 +73,9 @@ class StoppingRule(Algorithm):
         """True when it has halted, or has all the samples that it may take."""
         return self.halted or (self.max_samples is not None and self.samples >= self.max_samples)
 
+    def _standing(self) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+        return ("samples", "halted", "estimate"), [(self.samples, self.halted, self.estimate)]
+
     def run(self, stream: Any, noise: Noise | None = None, *, clip: bool = False) -> StoppingResult:
         """Read a stream until the rule halts, its cap is reached or the stream ends. The rule itself stays as it is.
 

@@ -245,7 +245,7 @@ class _Walk:
             self._attempt(one, lambda: one.driver.feed(samples if count > 1 else samples[0]))
         else:
             totals = self._totals(one.driver)
-            self._attempt(one, lambda: one.driver.close(totals))
+            self._attempt(one, lambda: one.driver.close_steps(totals))
 
     def _ask(self, bandit: Bandit) -> None:
         many = _MANY

@@ -46,6 +46,23 @@ def find_program(algorithm: Algorithm, instance: Instance) -> Callable[..., Any]
     return program
 
 
+def find_steps(algorithm: Any, instance: Instance) -> Callable[..., Any] | None:
+    """Return the compiled steps of a policy that decides after each pull, on arms of any kind, or None.
+
+    Args:
+        algorithm: A policy.
+        instance: The arms.
+    """
+    if kernel_of(type(algorithm)) is None:
+        return None
+    try:
+        from discreet.lab.kernels import steps  # noqa: PLC0415  (numba takes a second)
+    except ImportError as error:
+        warn_slow(error.name or "numba")
+        return None
+    return steps.find(algorithm, instance.rewards)
+
+
 def kernel_of(kind: type[Algorithm]) -> str | None:
     """Return the name of a class's kernel. It is not inherited: a subclass may change a formula."""
     return vars(kind).get("kernel")

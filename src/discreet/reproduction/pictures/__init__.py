@@ -1,1 +1,1 @@
-"""The pictures of each study as plain data; `discreet.lab.figures` draws them."""
+"""The pictures of each study as plain data; `discreet._pictures` draws them."""

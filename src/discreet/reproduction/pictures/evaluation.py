@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.bandits.dp_ucb import PRESETS, PUBLISHED
-from discreet.lab.figures import (
+from discreet._pictures import (
     COLOURS,
     MARKERS,
     PALETTE,
@@ -23,8 +22,9 @@ from discreet.lab.figures import (
     Line,
     Panel,
     Picture,
-    curve,
 )
+from discreet.bandits.dp_ucb import PRESETS, PUBLISHED
+from discreet.lab.figures import curve
 from discreet.lab.results import QUANTILES, Simulation
 from discreet.lab.setting import ARMS
 from discreet.reproduction.claim import CLAIM, last_elimination, regret_by_elimination

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.lab.figures import Cloud, Colour, Line, Panel, Picture
+from discreet._pictures import Cloud, Colour, Line, Panel, Picture
 from discreet.reproduction.evaluation import RECOMMENDED
 from discreet.reproduction.league import BASELINE, LeagueFindings
 

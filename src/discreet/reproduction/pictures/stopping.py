@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.lab.figures import Cloud, Colour, Line, Panel, Picture
+from discreet._pictures import Cloud, Colour, Line, Panel, Picture
 from discreet.reproduction.pictures.evaluation import measured
 from discreet.reproduction.stopping import ENDS, PLAIN, PRIVATE, RULES, StoppingFindings
 from discreet.theory import private_stopping_lower_bound

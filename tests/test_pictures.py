@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.lab.figures import Cloud, Colour, Line, Panel, Picture, paint, write_picture
+from discreet._pictures import Cloud, Colour, Line, Panel, Picture, paint, write_picture
 
 LINES = [Line(f"DP-UCB, ε = {i}", [1, 1e3, 5e7], [1, 1e2 * (i + 1), 1e5], colour) for i, colour in enumerate(Colour)]
 CLOUDS = [Cloud("", place, [1, 20, 300], Colour.BLUE, note="20×") for place in range(14)]

@@ -1,0 +1,149 @@
+"""What a ledger says about the arms: released means, how far off they may be, and their picture over the epochs."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from discreet._pictures import MARKERS, PALETTE, Line, Panel, Picture
+from discreet.core.grid import Grid
+from discreet.core.plans import Arm
+from discreet.core.releases import Kind, Release
+from discreet.core.tails import hoeffding_radius
+
+LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probability 95 %
+_FEW = 200  # epochs that are shown one by one; of more, running means at about as many times
+_KINDS = (Kind.TOTAL, Kind.NODE)
+
+
+class Mean(NamedTuple):
+    """The released mean of some rewards of an arm.
+
+    Attributes:
+        epoch: The epoch in which it was released.
+        arm: The arm.
+        rewards: The number of rewards in it.
+        mean: Their noisy mean.
+        radius: The arm's mean lies within this of it with probability 95 %, for sampling and noise together.
+    """
+
+    epoch: int
+    arm: Arm
+    rewards: int
+    mean: float
+    radius: float
+
+
+def mean_of(releases: Sequence[Release], grid: Grid) -> Mean | None:
+    """Return the mean of all rewards of releases of one arm that share no reward; None where they say none.
+
+    The radius takes every noise to be as large as the largest of them.
+
+    Args:
+        releases: Releases of totals, in order.
+        grid: The grid of the rewards.
+    """
+    rewards = sum(one.rewards for one in releases)
+    if not rewards:
+        return None
+    last, noisy = releases[-1], [one.scale for one in releases if one.scale > 0]
+    inverse = grid.width / max(noisy, default=grid.width)
+    radius = hoeffding_radius(rewards, len(noisy), inverse, LEVEL) / rewards * grid.width * grid.step
+    steps = sum(int(one.steps) for one in releases)
+    return Mean(last.epoch, last.arm, rewards, grid.mean(steps, rewards), radius)
+
+
+def means(ledger: Iterable[Release], grid: Grid) -> Iterator[Mean]:
+    """Yield the mean that each release of a total says by itself.
+
+    Args:
+        ledger: The releases.
+        grid: The grid of the rewards.
+
+    >>> from discreet import DPSuccessiveElimination, SimulatedNoise, Totals
+    >>> epochs = Totals(DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000), SimulatedNoise(7))
+    >>> _ = epochs.close({"A": 1535 << 20, "B": 0})
+    >>> [(one.arm, round(one.mean, 3), round(one.radius, 3)) for one in means(epochs.ledger, epochs.algorithm.grid)]
+    [('A', 1.0, 0.035), ('B', -0.0, 0.035)]
+    """
+    for release in ledger:
+        found = mean_of([release], grid) if release.kind in _KINDS else None
+        if found is not None:
+            yield found
+
+
+def latest_means(ledger: Sequence[Release], grid: Grid) -> list[Mean]:
+    """Return each arm's last mean of its own, by the last releases of a ledger.
+
+    Args:
+        ledger: The releases.
+        grid: The grid of the rewards.
+    """
+    return list({one.arm: one for one in means(ledger[-_FEW:], grid)}.values())
+
+
+def running_means(ledger: Iterable[Release], grid: Grid, epochs: int) -> Iterator[Mean]:
+    """Yield each arm's mean of all its rewards so far, at about two hundred epochs.
+
+    A release takes the place of those before it whose rewards it covers, as a node of a tree does.
+
+    Args:
+        ledger: The releases.
+        grid: The grid of the rewards.
+        epochs: The number of epochs that have closed.
+    """
+    times = {round(epochs ** (mark / _FEW)) for mark in range(_FEW + 1)} | {epochs}
+    standing: dict[Arm, list[Release]] = {}
+    shown = 0
+    for release in ledger:
+        if release.kind not in _KINDS:
+            continue
+        if release.epoch > shown:
+            passed = any(time in times for time in range(max(shown, 1), release.epoch))
+            yield from _of_each(standing, grid) if passed else ()
+            shown = release.epoch
+        own, first = standing.setdefault(release.arm, []), release.spans[0][1]
+        while own and own[-1].spans[0][1] >= first:
+            own.pop()
+        own.append(release)
+    yield from _of_each(standing, grid)
+
+
+def _of_each(standing: dict[Arm, list[Release]], grid: Grid) -> Iterator[Mean]:
+    epoch = max((own[-1].epoch for own in standing.values()), default=0)
+    for own in standing.values():
+        found = mean_of(own, grid)
+        if found is not None:
+            yield found._replace(epoch=epoch)
+
+
+def picture(ledger: Sequence[Release], grid: Grid, epochs: int, viable: Sequence[Arm] | None = None) -> Picture:
+    """Return the released mean of each arm over the epochs, with its radius; a cross where an arm has gone.
+
+    Args:
+        ledger: The releases.
+        grid: The grid of the rewards.
+        epochs: The number of epochs that have closed.
+        viable: The arms that have not gone; by default those that the last releases are about.
+    """
+    many = epochs > _FEW
+    found: dict[Arm, list[Mean]] = {}
+    for one in running_means(ledger, grid, epochs) if many else means(ledger, grid):
+        found.setdefault(one.arm, []).append(one)
+    last = max((own[-1].epoch for own in found.values()), default=0)
+    stay = {arm for arm, own in found.items() if (own[-1].epoch == last if viable is None else arm in viable)}
+    lines: list[Line] = []
+    for index, (arm, own) in enumerate(found.items()):
+        colour, marker = PALETTE[index % len(PALETTE)], "" if many else MARKERS[index % len(MARKERS)]
+        x, y = [one.epoch for one in own], [one.mean for one in own]
+        low, high = ([one.mean + sign * one.radius for one in own] for sign in (-1, 1))
+        label = ("mean" if arm is None else str(arm)) + ("" if arm in stay else " (gone)")
+        lines.append(Line(label, x, y, colour, marker=marker, low=low, high=high, bars=not many))
+        if arm not in stay:
+            lines.append(Line("", x[-1:], y[-1:], colour, style="", marker="x", size=9))
+    title = "released means of all rewards so far" if many else "released means of each epoch"
+    axes: dict[str, Any] = {"x_label": "epoch", "y_label": "mean reward", "x_log": many, "whole_x": not many}
+    room = (grid.high - grid.low) / 4  # early means of few rewards may be far off: what can be true is in sight
+    values = [bound for line in lines if line.low is not None for bound in (*line.low, *line.high)]
+    axes["y_from"] = grid.low - room if min(values, default=0.0) < grid.low - room else None
+    axes["y_to"] = grid.high + room if max(values, default=0.0) > grid.high + room else None
+    return Picture("means", "", [Panel(f"{title}, with 95 % radii", lines, **axes)], columns=1)

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet import bandits, inference, stopping
+from discreet._install import install
 from discreet._version import __version__
 from discreet.audit import Audit, audit
 from discreet.bandits import *  # noqa: F403
@@ -118,6 +119,6 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "discreet").startswith("discreet"):
             raise
-        message = f"discreet.{name} needs {error.name}: pip install 'discreet[{extra}]'"
+        message = f"discreet.{name} needs {error.name}: {install(extra)}"
         raise ModuleNotFoundError(message, name=error.name) from None
     return getattr(module, name)

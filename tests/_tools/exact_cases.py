@@ -218,6 +218,21 @@ def tickets(*answers):
     return run
 
 
+def tickets_in_a_window(*answers):
+    """Run by ask and tell, when of the first batches of A these tickets are answered with 1, and the rest never."""
+    made = policy("dp-imed", first_batch=2)
+
+    def run(noise):
+        bandit = Bandit(made, noise, default_reward=0.0, window=5, seed=1)
+        asked = [ticket for ticket in bandit.ask(4) if ticket.arm == "A"]
+        for index in answers:
+            bandit.tell(asked[index], 1.0)
+        moments = tuple(bandit.ask().epoch for _ in range(7))
+        return seen(bandit.ledger), bandit.best_arm, moments, str(bandit.status())
+
+    return run
+
+
 # ---------------------------------------------------------------------- stopping rules
 
 
@@ -366,6 +381,8 @@ STEPPED = {"horizon": 3, "epsilon": LARGE, "preset": "all-trees"}
 
 INDEX_CASES = {
     "dp-imed, by tickets": Case(tickets(0), tickets(), 2),
+    "dp-imed, by tickets in a window": Case(tickets_in_a_window(0), tickets_in_a_window(), 2),
+    "dp-imed, all answered in a window": Case(tickets_in_a_window(0, 1), tickets_in_a_window(0), 2),
     **{
         f"{name}, {where}": Case(batches(name, (1, 0), 1, **options), batches(name, *changed, **options), 1)
         for name, options in BATCHED.items()

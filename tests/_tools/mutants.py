@@ -32,7 +32,7 @@ from discreet.core.plans import TotalsQuery
 from discreet.core.privacy import split
 from discreet.core.statistics import PairsAccumulator
 from discreet.drivers._base import Driver
-from discreet.drivers.open_epoch import OPEN, TOLD
+from discreet.drivers.open_epoch import OPEN, TOLD, OpenEpoch
 from discreet.mechanisms import Curator, HybridCounter, NoisyTotals, SharedVectors, SparseVector, Trees
 from discreet.mechanisms._mechanism import Mechanism
 
@@ -442,6 +442,30 @@ def mean_over_answers(patch):
         return len(self._count_all([(number, mean[arm]) for number, arm in missing]))
 
     patch.setattr(discreet.Bandit, "expire", expire)
+
+
+@mutant(exact=["dp-imed, by tickets in a window"])
+def mean_over_answers_in_time(patch):
+    """Rewards that are late count as the mean of those that are not, so that one answer moves a total by many."""
+    honest = OpenEpoch.totals
+
+    def totals(self, default=0):
+        answers = self.status.count(TOLD)
+        return honest(self, round(sum(self.sums) / answers) if answers else 0)
+
+    patch.setattr(OpenEpoch, "totals", totals)
+
+
+@mutant(exact=["dp-imed, all answered in a window"])
+def close_when_all_have_answered(patch):
+    """An epoch with a window closes as soon as an arm's rewards are all in."""
+    honest = OpenEpoch.closes_at
+
+    def closes_at(self):
+        answered = self.deadlines is not None and self.handed_out == self.size and self.missing <= self.size // 2
+        return 0 if answered else honest.fget(self)
+
+    patch.setattr(OpenEpoch, "closes_at", property(closes_at))
 
 
 def unchecked_totals(patch):

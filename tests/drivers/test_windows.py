@@ -2,9 +2,12 @@
 
 import json
 import runpy
+import sys
+import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,6 +18,7 @@ from discreet.drivers.open_epoch import OpenEpoch
 from discreet.drivers.windows import Deadlines, Window
 from discreet.testing import ScriptedNoise
 from discreet.testing.replay import Change, Recording
+from tests._tools.walking import algorithm
 
 STEP = 2**20
 DAY = timedelta(days=1)
@@ -206,6 +210,40 @@ def test_a_broken_clock_changes_nothing(bad):
         with pytest.raises(ArgumentError, match="the clock's time must be a"):
             act()
     assert bandit._head() == before
+
+
+def test_many_threads_lose_and_double_nothing_in_a_window():
+    """What is released of an epoch is what was counted in it, and the default for the rest of its pulls."""
+    bandit = Bandit(algorithm("adap-ucb", horizon=10**6), ScriptedNoise([]), default_reward=0.25, window=40)
+    lock, counted, errors = threading.Lock(), Counter(), []
+
+    def work(random):
+        try:
+            for _ in range(60):
+                tickets = bandit.ask(random.choice([1, 3, 20]))
+                for ticket in tickets:
+                    reward = random.choice([0.0, 0.5, 1.0])
+                    if random.random() < 0.7 and bandit.tell(ticket, reward) is Told.COUNTED:
+                        with lock:
+                            counted[ticket.epoch, ticket.arm] += reward - 0.25
+                bandit.status(), bandit.outstanding, bandit.open_tickets
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(Random(seed),)) for seed in range(16)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not errors
+    assert bandit.policy.epoch >= 5
+    for release in bandit.ledger:
+        assert release.steps == (counted[release.epoch, release.arm] + 0.25 * release.rewards) * STEP
 
 
 # ---------------------------------------------------------------------- files

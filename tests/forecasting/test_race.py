@@ -100,6 +100,16 @@ def test_another_distribution_is_found():
     assert stats.ks_2samp(ours, objects).pvalue < LEVEL
 
 
+def test_a_search_that_has_lost_its_best_arm_does_not_end():
+    """Among equals nothing can be told: such runs count as wrong, up to where they got stuck."""
+    found = race(SEARCHES["dp-bai-sharp"](range(3), epsilon=1.0), [0.5, 0.5, 0.5], 20, seed=1)
+    assert not found.right.any()
+    assert not found.ended.any()
+    found = race(SEARCHES["dp-bai-sharp"](range(4), epsilon=0.2), [0.01, 0.015, 0.01, 0.01], 3000, seed=0)
+    assert (found.right == found.ended).all()
+    assert 0.95 < found.right.mean() < 1
+
+
 def test_what_cannot_be_raced_is_refused():
     for policy in (
         discreet.DPChernoffIMED(["A", "B"], epsilon=1.0),

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from discreet import ArgumentError, Grid
+from discreet._install import install
 from discreet.logs import Columns, epoch_totals
 from discreet.service.messages import PlanView
 
@@ -392,7 +393,7 @@ def test_a_missing_package_is_named():
     for what, message in (("import discreet.logs", "logs need ibis"), ("discreet.mean", "discreet.mean needs ibis")):
         lines = f"import sys; sys.modules['ibis'] = None; import discreet; {what}"
         done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=False)
-        assert f"{message}: pip install 'discreet[logs]'" in done.stderr
+        assert f"{message}: {install('logs')}" in done.stderr
 
 
 def test_arrow_is_read_as_it_comes():

@@ -4,6 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
+from discreet._display import words
 from discreet.cli._console import check_writable, console, show, show_json, wrapped_table
 from discreet.cli._options import Json, command, option, read_real, real, whole
 from discreet.core.errors import ArgumentError
@@ -103,7 +104,7 @@ def _show(found: Forecast) -> None:
     """Print a forecast for a person."""
     show(f"{found.question}: {found.algorithm}", "bold", wrap=True)
     show("")
-    console().print(wrapped_table(found.columns()))
+    console().print(wrapped_table([(name, list(map(words, cells))) for name, cells in found.columns().items()]))
     for note in found.notes:
         show("")
         show(note, wrap=True)

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from discreet._display import Page, Shown, page_of
 from discreet.core.plans import Arm, Plan
 from discreet.drivers.open_epoch import OpenEpoch
 from discreet.drivers.windows import Window
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Shown):
     """What a `Bandit` is at.
 
     All of it follows from releases and from what was asked, and may be published, except `outstanding`: how many people
@@ -39,6 +40,9 @@ class Status:
     served: int
     learned: int
     best_arm: Arm
+
+    def _page(self) -> Page:
+        return page_of(self)
 
     def __str__(self) -> str:
         where = "finished" if self.epoch is None else f"epoch {self.epoch}"

@@ -73,7 +73,10 @@ class Window:
         """
         if self.clock is None:
             return issued
-        self._latest = max(self._latest, checks.real("the clock's time", self.clock()))
+        time = self.clock()
+        if type(time) is not float or not -math.inf < time < math.inf:
+            time = checks.real("the clock's time", time)
+        self._latest = max(self._latest, time)
         return self._latest
 
     def moment(self, deadline: float) -> datetime | float:
@@ -147,6 +150,8 @@ class Deadlines:
             place: Its place in the epoch, from 0.
             now: The time.
         """
+        if self._deadlines and now + self._length <= self._deadlines[-1]:
+            return
         deadline = math.ceil(now / self._tick) * self._tick + self._length
         if not self._deadlines or deadline > self._deadlines[-1]:
             gone = bisect_right(self._deadlines, now)

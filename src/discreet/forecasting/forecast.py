@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet._wording import about
+from discreet._display import Page, Shown, Table
+from discreet._wording import rounded
 from discreet.bandits import Policy
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
 from discreet.core.registry import make_policy
 from discreet.forecasting.halting import halting_times
 from discreet.forecasting.race import race, worst_case
-from discreet.forecasting.tables import text_table
 from discreet.recommend import recommend
 from discreet.stopping import DPBernstein
 
@@ -40,7 +40,7 @@ class Outlook:
         median: What half of all runs take at most.
         high: What 95 % of all runs take at most.
         worst_case: What it promises to take at most, whatever the variance of rewards; None if nothing is promised.
-        right: The share of runs that gave the right answer.
+        right: The share of runs that gave the right answer. Of the others some may never end, if equals are left.
         days: The days on average, at `per_day` people a day, with waiting for late rewards.
         high_days: The days that 95 % of all runs take at most.
         worst_days: The days of the worst case.
@@ -58,7 +58,7 @@ class Outlook:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class Forecast(Shown):
     """How many people a question takes at each epsilon: as text, table, JSON and picture.
 
     Args:
@@ -86,33 +86,31 @@ class Forecast:
     def __getitem__(self, place: int) -> Outlook:
         return self.outlooks[place]
 
-    def columns(self) -> list[tuple[str, list[str]]]:
-        """Return the headings and cells of a table for people."""
+    def columns(self) -> dict[str, list[float | None]]:
+        """Return the columns of a table for people, by their headings."""
+        shown: dict[str, list[float | None]] = {
+            "epsilon": [row.epsilon for row in self.outlooks],
+            "people, mean": [_people(row.mean) for row in self.outlooks],
+            "median": [_people(row.median) for row in self.outlooks],
+            "95 % of runs": [_people(row.high) for row in self.outlooks],
+            "promised at most": [_people(row.worst_case) for row in self.outlooks],
+            "days, mean": [_days(row.days) for row in self.outlooks],
+            "days, 95 % of runs": [_days(row.high_days) for row in self.outlooks],
+        }
+        if not self.runs:
+            shown["days, promised at most"] = [_days(row.worst_days) for row in self.outlooks]
+        return {heading: cells for heading, cells in shown.items() if any(cell is not None for cell in cells)}
 
-        def people(name: str) -> list[str]:
-            numbers = [getattr(row, name) for row in self.outlooks]
-            return ["" if number is None else about(number) for number in numbers]
+    def _page(self) -> Page:
+        columns = self.columns()
+        table = Table(list(columns), list(zip(*columns.values(), strict=True)))
+        title = f"{self.question}: {self.algorithm}"
+        return Page(title, tables=[table], notes=self.notes, picture=self._png, about="people against epsilon")
 
-        def days(name: str) -> list[str]:
-            return [_days(getattr(row, name)) for row in self.outlooks]
+    def _png(self) -> bytes:
+        from discreet.forecasting.picture import draw  # noqa: PLC0415  (needs matplotlib)
 
-        columns = [("epsilon", [f"{row.epsilon:g}" for row in self.outlooks])]
-        if self.runs:
-            columns += [
-                ("people, mean", people("mean")),
-                ("median", people("median")),
-                ("95 % of runs", people("high")),
-            ]
-        if any(row.worst_case is not None for row in self.outlooks):
-            columns += [("promised at most", people("worst_case"))]
-        if self.per_day is not None:
-            columns += [("days, mean", days("days")), ("95 % of runs", days("high_days"))] if self.runs else []
-            columns += [("days, promised at most", days("worst_days"))] if not self.runs else []
-        return columns
-
-    def __str__(self) -> str:
-        table = text_table(self.columns())
-        return "\n".join([f"{self.question}: {self.algorithm}", "", *table, "", *self.notes])
+        return draw(self).png()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -132,7 +130,7 @@ class Forecast:
         """Return a picture of people against epsilon, as a figure of matplotlib."""
         from discreet.forecasting.picture import draw  # noqa: PLC0415  (needs matplotlib)
 
-        return draw(self)
+        return draw(self).show_in_notebook()
 
 
 def forecast(
@@ -177,11 +175,9 @@ def forecast(
 
     >>> print(forecast([0.030, 0.036], epsilon=[0.5, 1], per_day=2_000))
     the best of 2 arms with rates 3 % and 3.6 %, wrong with probability 0.05 at most: dp-bai-sharp
-    <BLANKLINE>
-    epsilon  people, mean  median  95 % of runs  promised at most  days, mean  95 % of runs
-    0.5            82,700  91,300       137,000         2,340,000          41            68
-    1              80,900  68,400       154,000         2,630,000          40            77
-    <BLANKLINE>
+      epsilon  people, mean  median  95 % of runs  promised at most  days, mean  days, 95 % of runs
+          0.5        82,700  91,300       137,000         2,340,000          41                  68
+            1        80,900  68,400       154,000         2,630,000          40                  77
     Simulated 3,000 times at each epsilon; the right arm was found in 100 % of runs.
     Promised is what it takes at most whatever the variance of rewards, with probability 0.95; rare rewards take less.
     """
@@ -343,8 +339,12 @@ def _mean_rows(
     return tuple(rows), DPBernstein.key
 
 
-def _days(days: float | None) -> str:
-    return "" if days is None else f"{days:,.1f}" if days < 10 else f"{days:,.0f}"
+def _people(people: float | None) -> int | None:
+    return None if people is None else rounded(people)
+
+
+def _days(days: float | None) -> float | None:
+    return None if days is None else round(days, 1) if days < 10 else round(days)
 
 
 def _percent(share: float) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from discreet._chart import Chart
     from discreet.forecasting.forecast import Forecast
 
 _BLUE, _ORANGE = "#0072B2", "#D55E00"  # Okabe and Ito's
@@ -19,20 +18,21 @@ _LOOKS: dict[Any, Any] = {
 }
 
 
-def draw(forecast: Forecast) -> Figure:
+def draw(forecast: Forecast) -> Chart:
     """Return a figure: the mean with a band up to what 95 % of runs take at most, and the promise as a dashed line.
 
     Args:
         forecast: The forecast.
     """
     import matplotlib as mpl  # noqa: PLC0415
-    from matplotlib.figure import Figure as NewFigure  # noqa: PLC0415  (no pyplot: no windows, no global state)
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator  # noqa: PLC0415
+
+    from discreet._chart import Chart  # noqa: PLC0415
 
     rows = sorted(forecast.outlooks, key=lambda row: row.epsilon)
     epsilons = [row.epsilon for row in rows]
     with mpl.rc_context(_LOOKS):
-        figure = NewFigure(figsize=(5.6, 3.6), layout="constrained", dpi=150)
+        figure = Chart(figsize=(5.6, 3.6), layout="constrained", dpi=150)
         axes = figure.subplots()
         if forecast.runs:
             low = [row.median or 0 for row in rows]

@@ -25,14 +25,16 @@ class Race(NamedTuple):
     """The outcomes of many runs.
 
     Attributes:
-        people: How many people each took.
+        people: How many people each took; up to where it got stuck, for those that do not end.
         epochs: In how many epochs.
         right: True where the arm that was left is a best one.
+        ended: False where the best arm was dropped, which happens with probability beta at most, and equals are left.
     """
 
     people: NDArray[np.int64]
     epochs: NDArray[np.int64]
     right: NDArray[np.bool_]
+    ended: NDArray[np.bool_]
 
 
 def race(policy: Policy, rates: Any, runs: int, seed: int) -> Race:
@@ -69,7 +71,7 @@ class _Runs:
         self.viable = np.ones((runs, chances.size), bool)
         self.window: list[NDArray[np.float64]] = []  # the last released totals
         self.people = np.zeros(runs, np.int64)
-        self.found = Race(np.zeros(runs, np.int64), np.zeros(runs, np.int64), np.zeros(runs, bool))
+        self.found = Race(np.zeros(runs, np.int64), np.zeros(runs, np.int64), np.zeros(runs, bool), np.ones(runs, bool))
 
     def until_settled(self) -> Race:
         epoch = 0
@@ -78,7 +80,7 @@ class _Runs:
             if self.people.max(initial=0) > MOST_PEOPLE:
                 raise ArgumentError(f"rates must be told apart by {MOST_PEOPLE:,} people, got {self.chances.tolist()}")
             self._play(epoch)
-            self._take_out_settled(epoch)
+            self._take_out(epoch)
         return self.found
 
     def _play(self, epoch: int) -> None:
@@ -109,13 +111,17 @@ class _Runs:
         )  # fmt: skip
         self.viable[row[behind], arm[behind]] = False
 
-    def _take_out_settled(self, epoch: int) -> None:
+    def _take_out(self, epoch: int) -> None:
+        """Take out runs that are settled, and those that never will be: the best arms that they have left are equal."""
+        left = np.where(self.viable, self.chances, -1.0)
         settled = self.viable.sum(axis=1) == 1
-        done = self.index[settled]
-        self.found.people[done], self.found.epochs[done] = self.people[settled], epoch
-        best = self.chances == self.chances.max()
-        self.found.right[done] = (self.viable[settled] & best).any(axis=1)
-        stays = ~settled
+        stuck = ~settled & ((left == left.max(axis=1, keepdims=True)).sum(axis=1) > 1)
+        over = settled | stuck
+        done = self.index[over]
+        self.found.people[done], self.found.epochs[done] = self.people[over], epoch
+        self.found.right[done] = settled[over] & (left[over].max(axis=1) == self.chances.max())
+        self.found.ended[done] = settled[over]
+        stays = ~over
         self.index, self.viable, self.people = self.index[stays], self.viable[stays], self.people[stays]
         self.window = [totals[stays] for totals in self.window]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from discreet._install import install
 from discreet.core.errors import ArgumentError
 from discreet.core.plans import Arm
 
@@ -107,7 +108,7 @@ def plot(seen: Summary, ax: Axes | None = None) -> Axes:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (no pyplot: no windows, no global state)
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("plot needs matplotlib: pip install 'discreet[lab]'", name=error.name) from None
+        raise ModuleNotFoundError(f"plot needs matplotlib: {install('lab')}", name=error.name) from None
     if not seen.looks:
         raise ArgumentError("there is nothing to draw: nothing was released yet")
     if ax is None:

@@ -8,11 +8,13 @@ Both read a log through one expression of Ibis (`_prepare`): files and frames wi
 they are.
 """
 
+from discreet._install import install
+
 try:
     import duckdb as _duckdb  # noqa: F401
     import ibis as _ibis  # noqa: F401
 except ModuleNotFoundError as _error:
-    raise ModuleNotFoundError(f"logs need {_error.name}: pip install 'discreet[logs]'", name=_error.name) from None
+    raise ModuleNotFoundError(f"logs need {_error.name}: {install('logs')}", name=_error.name) from None
 
 from discreet.logs.answer import Answer
 from discreet.logs.from_log import best_arm, mean, replay

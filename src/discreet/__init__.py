@@ -6,9 +6,12 @@ Algorithms are values: bandit policies such as `DPSuccessiveElimination` and `DP
 as `DPBernstein` and `DPExponentialNAS`. `recommend` names one for a goal. Drivers run them: `Bandit` by ask and tell,
 `Stream` on a stream of samples (`rule.run(stream)` for short), `Totals` by hand. `audit` looks for privacy violations.
 
+`discreet.lab` simulates and compares them. `OwnPolicy` is the template of one of your own.
+
 A service for teams: `Client` and `AsyncClient` speak to it. They need more packages, and are imported when used.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from discreet import bandits, stopping
@@ -40,6 +43,8 @@ from discreet.recommend import Recommendation, recommend
 from discreet.stopping import *  # noqa: F403
 
 if TYPE_CHECKING:
+    from discreet import lab as lab
+    from discreet import theory as theory
     from discreet.client import AsyncClient as AsyncClient
     from discreet.client import Client as Client
 
@@ -88,7 +93,9 @@ __all__ += stopping.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """Import the clients, whose packages the core does without, when they are used."""
+    """Import the lab and the clients, whose packages the core does without, when they are used."""
+    if name in ("interop", "lab", "theory"):
+        return importlib.import_module(f"discreet.{name}")
     if name not in ("AsyncClient", "Client"):
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     try:

@@ -247,9 +247,11 @@ def test_a_query_that_nothing_answers_is_refused():
 def test_an_algorithm_that_asks_for_twice_its_epsilon_is_refused(monkeypatch):
     monkeypatch.setattr(DPSuccessiveElimination, "epoch_epsilon", lambda self, epoch: 2 * self.epsilon)
     noise = Counted()
-    driver = Totals(DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=8000), noise)
+    greedy = DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=8000)
     with pytest.raises(PrivacyError, match=BEYOND):
-        driver.close(dict.fromkeys("AB", 0))
+        Totals(greedy, noise)  # before any reward is collected
+    with pytest.raises(PrivacyError, match=BEYOND):
+        Curator.of(greedy, noise).release(greedy.plan(), dict.fromkeys("AB", 0))
     assert noise.drawn == 0
 
 

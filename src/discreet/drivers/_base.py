@@ -124,7 +124,7 @@ class Driver(Shown, Secret):
     def _page(self) -> Page:
         page: Page = self.algorithm._page()
         seeded = {"simulated": "the noise comes from a seed, and protects nobody"} if self.simulated else {}
-        facts = {**page.facts, **self._driver_facts(), **seeded}
+        facts = {**page.facts, "finished": self.finished, **self._driver_facts(), **seeded}
         return replace(page, title=f"{type(self).__name__} of a {self._algorithm.key}", facts=facts)
 
     def _driver_facts(self) -> dict[str, object]:

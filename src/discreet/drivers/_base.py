@@ -68,6 +68,9 @@ class Driver(Shown, Secret):
         self._open()
         self._curator.check(self._plan)
 
+    def _may_be_copied(self) -> bool:
+        return self._file is None and (self.simulated or not self._algorithm.privacy.promised)
+
     def _begin(self, algorithm: Algorithm, noise: Noise | None) -> None:
         """Set up all but the curator and the open epoch."""
         self._algorithm, self._noise = algorithm, noise

@@ -99,6 +99,14 @@ class Bandit(Driver):
         self._first = self._unused = 0  # the number of the epoch's first ticket; its tickets that are not counted on
         self._arms = array("I")  # the arm index of each ticket of the epoch
 
+    def __getstate__(self) -> dict[str, Any]:
+        with self._thread_lock:
+            return {name: value for name, value in self.__dict__.items() if name != "_thread_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._thread_lock = threading.RLock()
+
     # ------------------------------------------------------------------ ask
 
     @overload

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 WRITTEN_BY_VERIFY = ROOT / "verification.md"
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {WRITTEN_BY_VERIFY})
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
-WITH_CODE = ("docs/architecture.md", "docs/lab.md", "docs/paper.md", "docs/theory.md")
+WITH_CODE = ("docs/architecture.md", "docs/inference.md", "docs/lab.md", "docs/paper.md", "docs/theory.md")
 WRAPPED_ELSEWHERE = ("docs/results.md", "docs/verification.md")  # generated
 LEADING = re.compile(r"[#|<]|    |!\[")  # headings, tables, comments, code and pictures are not wrapped
 

@@ -24,7 +24,7 @@ def run(policy, means=MEANS, closes=200, seed=1):
             driver.close()
             continue
         width = policy.grid.width
-        driver.close({arm: int(rng.binomial(count, means[arm])) * width for arm, count in plan.pulls.items()})
+        driver.close_steps({arm: int(rng.binomial(count, means[arm])) * width for arm, count in plan.pulls.items()})
     return driver
 
 

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import math
+from copy import deepcopy
 
 import pandas as pd
 
@@ -105,13 +106,13 @@ def change(document, random):
     if how == 0:
         del holder[place]
     elif how == 1 and isinstance(holder, list):
-        holder.append(holder[place])
+        holder.append(deepcopy(holder[place]))
     elif how == 2 and isinstance(holder[place], int | float):
         holder[place] *= random.choice((-1, 2, 3))
     elif how == 3 and isinstance(holder, dict):
-        holder[random.choice(("x", "", *holder))] = holder[place]
+        holder[random.choice(("x", "", *holder))] = deepcopy(holder[place])
     else:
-        holder[place] = random.choice(JUNK)
+        holder[place] = deepcopy(random.choice(JUNK))  # else a later change may put it into itself
 
 
 def spot(document, random):

@@ -212,9 +212,13 @@ def png_of(picture: Picture) -> bytes:
 
 def paint(picture: Picture) -> Chart:
     """Return a picture as a figure of matplotlib."""
-    import matplotlib as mpl  # noqa: PLC0415
+    try:
+        import matplotlib as mpl  # noqa: PLC0415
 
-    from discreet._chart import Chart as NewFigure  # noqa: PLC0415
+        from discreet._chart import Chart as NewFigure  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        message = f"a picture needs {error.name}: pip install 'discreet[lab]'"
+        raise ModuleNotFoundError(message, name=error.name) from None
 
     rows, small = -(-len(picture.panels) // picture.columns), picture.small
     width, height = (SMALL_WIDTH, SMALL_HEIGHT) if small else (PANEL_WIDTH, PANEL_HEIGHT)

@@ -5,6 +5,7 @@
    alone (Grid.v, Trees.v, Hybrid.v, Counting.v, OpenNodes.v) is computed as it is. *)
 Require Import Reals ZArith QArith Qreals List Lra Lia.
 Require Import Discreet.Mechanism Discreet.Noise Discreet.NoisyTotals Discreet.Rewards Discreet.Shares.
+Require Import Discreet.Threshold Discreet.SparseVector.
 Import ListNotations.
 Open Scope Q_scope.
 
@@ -14,6 +15,9 @@ Fixpoint power (x : Q) (n : nat) : Q := match n with O => 1 | S less => x * powe
 
 (* The probability of z, by the factor from one integer to the next. *)
 Definition mass_by_decay (x : Q) (z : Z) : Q := (1 - x) / (1 + x) * power x (Z.to_nat (Z.abs z)).
+
+Lemma inject_zero : Q2R 0 = 0%R.
+Proof. unfold Q2R. simpl. field. Qed.
 
 Lemma power_is : forall x n, Q2R (power x n) = (Q2R x ^ n)%R.
 Proof.
@@ -30,6 +34,19 @@ Proof.
   rewrite Q2R_mult, power_is, same, Q2R_div, Q2R_minus, Q2R_plus, same.
   - unfold Q2R at 1 2. simpl. field. lra.
   - intro zero. apply Qeq_eqR in zero. rewrite Q2R_plus, same in zero. unfold Q2R in zero. simpl in zero. lra.
+Qed.
+
+(* The absolute value of noise. *)
+Definition folded_by_decay (x : Q) (z : Z) : Q :=
+  (if (0 <=? z)%Z then mass_by_decay x z else 0) + (if (0 <? z)%Z then mass_by_decay x z else 0).
+
+(* It is the noise of one-sided tests: B as it is, A turned round. *)
+Theorem folded_by_decay_is_folded : forall x z scale, (0 < scale)%R -> Q2R x = decay scale ->
+  Q2R (folded_by_decay x z) = folded scale z.
+Proof.
+  intros x z scale positive same. unfold folded_by_decay, folded. rewrite Q2R_plus.
+  pose proof (mass_by_decay_is_mass x z scale positive same) as is_mass. pose proof (inject_zero) as zero.
+  destruct (0 <=? z)%Z; destruct (0 <? z)%Z; rewrite ?is_mass, ?zero; reflexivity.
 Qed.
 
 (* ------------------------------------------------------------------ scales, losses and prices *)
@@ -70,6 +87,20 @@ Proof.
   intros epsilon prices paid. apply Qle_bool_iff, Qle_Rle in paid. eapply Rle_trans; [|exact paid].
   right. unfold sum_of. clear paid. induction prices as [|p rest IH]; simpl; [unfold Q2R; simpl; field|].
   rewrite Q2R_plus, IH. reflexivity.
+Qed.
+
+(* What one reward pays for a sparse vector (ThresholdQuery.prices): for its tests, and for totals if there are any. *)
+Definition release_price (release : option Q) : Q := match release with Some price => price | None => 0 end.
+Definition vector_price (epsilon : Q) (release : option Q) : Q := epsilon + release_price release.
+
+(* It is the price of the theorems. *)
+Theorem vector_price_is_price : forall cell arm kind first others mine epsilon release asked,
+  entered cell arm first others mine asked = 1%nat ->
+  Q2R (vector_price epsilon release)
+  = sparse_price cell arm kind first others mine (Q2R epsilon) (Q2R (release_price release)) asked.
+Proof.
+  intros cell arm kind first others mine epsilon release asked one. unfold vector_price, sparse_price, shares.
+  rewrite one, Q2R_plus. simpl. rewrite Bool.andb_false_r. simpl. ring.
 Qed.
 
 (* What epoch e of a policy for persons may cost (theory/person_level.py), from 0. *)

@@ -1,7 +1,8 @@
 (* Not vacuous: all hypotheses of the promises can be met together.
 
-   Two runs on a grid of width 1, with one arm: a noisy total and then a test of a sparse vector; and a binary tree of
-   any horizon. Each promise is applied to a run of its own, for any reward, and the data differ in fact. *)
+   Three runs on a grid of width 1, with one arm: a noisy total and then a test of a sparse vector, with a total at its
+   end or one-sided without; and a binary tree of any horizon. Each promise is applied to a run of its own, for any
+   reward, and the data differ in fact. *)
 Require Import Reals ZArith Arith List Bool Lra Lia.
 Require Import Discreet.Mechanism Discreet.Noise Discreet.Rewards Discreet.NoisyTotals Discreet.Prices Discreet.Trees.
 Require Import Discreet.SparseVector Discreet.Curator Discreet.Promises.
@@ -31,9 +32,13 @@ Proof. unfold scale_is_enough, factor. simpl. lra. Qed.
 Lemma total_enough : scale_is_enough 1 (IZR 1) 1.
 Proof. unfold scale_is_enough. lra. Qed.
 
+Lemma total_paid : pays_for 1 (Some 1) 1.
+Proof. split; [exact one_positive | exact total_enough]. Qed.
+
 (* One sparse vector of one arm, with an epsilon of 1 for its tests and of 1 for its total. *)
 Definition its_terms (_ : unit) : sparse_terms unit 1 :=
-  Build_sparse_terms 1 Distance tt [] one_positive one_positive three_positive one_positive tests_enough total_enough.
+  @Build_sparse_terms unit 1 Distance tt [] 1 1 3 (Some 1) one_positive three_positive one_positive tests_enough
+    total_paid.
 
 (* ------------------------------------------------------------------ a total and a test *)
 
@@ -67,6 +72,34 @@ Qed.
 Theorem a_total_and_a_test : forall reward d e t, neighbours 1 (Nat.eqb reward) d e ->
   probability_of 0 same_unit its_terms total_then_test d t
   <= exp 2 * probability_of 0 same_unit its_terms total_then_test e t.
+Proof.
+  intro reward. apply rewards_are_private with (same_group := same_unit) (price := fun _ => 1); try lia; try lra; [intros; lra|].
+  intros t h asked. destruct (three_histories t h asked) as [->|[[a ->]|[a [b ->]]]]; clear asked.
+  - split; [intros [] q [] | split; [intros []; simpl; lia | split; [intros []; unfold in_tests, entered; simpl; lia|]]].
+    unfold price_of_entered, tests_entered, begun. simpl. lra.
+  - unfold tests_entered, begun. simpl. split; [|split; [|split]].
+    + intros [] q [<-|[]]. exact total_enough.
+    + intros []. simpl. destruct reward as [|[|more]]; simpl; lia.
+    + intros []. unfold in_tests, entered. simpl. lia.
+    + unfold price_of_entered, groups_of. simpl. destruct reward as [|[|more]]; simpl; lra.
+  - unfold tests_entered, begun. simpl. split; [|split; [|split]].
+    + intros [] q [<-|[]]. exact total_enough.
+    + intros []. simpl. destruct reward as [|[|more]]; simpl; lia.
+    + intros []. unfold in_tests, entered. simpl. destruct reward as [|[|[|more]]]; simpl; lia.
+    + unfold price_of_entered, groups_of, in_tests, entered. simpl. destruct reward as [|[|[|more]]]; simpl; lra.
+Qed.
+
+(* The same with a one-sided sparse vector that releases nothing but its answers, at an epsilon of 1. *)
+Lemma alone_enough : scale_is_enough 1 (IZR (factor OneSided * 1)) 1.
+Proof. unfold scale_is_enough, factor. simpl. lra. Qed.
+
+Definition alone_terms (_ : unit) : sparse_terms unit 1 :=
+  @Build_sparse_terms unit 1 OneSided tt [] 1 0 1 None one_positive one_positive I alone_enough eq_refl.
+
+(* The price is 1: that of the total, or that of the tests. *)
+Theorem a_total_and_a_test_alone : forall reward d e t, neighbours 1 (Nat.eqb reward) d e ->
+  probability_of 0 same_unit alone_terms total_then_test d t
+  <= exp 1 * probability_of 0 same_unit alone_terms total_then_test e t.
 Proof.
   intro reward. apply rewards_are_private with (same_group := same_unit) (price := fun _ => 1); try lia; try lra; [intros; lra|].
   intros t h asked. destruct (three_histories t h asked) as [->|[[a ->]|[a [b ->]]]]; clear asked.

@@ -87,15 +87,14 @@ Record sparse_terms := {
   its_first : arm;
   its_others : list arm;
   its_epsilon : R;
-  its_release_epsilon : R;
+  its_release_epsilon : R;                          (* 0 where no totals are released *)
   its_scale : R;
-  its_release_scale : R;
+  its_release_scale : option R;                     (* None: no totals are released *)
   its_epsilon_pos : 0 < its_epsilon;
-  its_release_epsilon_pos : 0 < its_release_epsilon;
   its_scale_pos : 0 < its_scale;
-  its_release_scale_pos : 0 < its_release_scale;
+  its_release_scale_pos : is_noise its_release_scale;
   its_scale_enough : scale_is_enough its_scale (IZR (factor its_measure * width)) its_epsilon;
-  its_release_scale_enough : scale_is_enough its_release_scale (IZR width) its_release_epsilon
+  its_release_paid : pays_for width its_release_scale its_release_epsilon
 }.
 
 (* The names of sparse vectors: any type whose values can be told apart, such as the releases before it began. *)

@@ -1,9 +1,9 @@
 (* The sparse vector (mechanisms/sparse_vector.py): many tests of running totals for one epsilon, until the first yes,
-   and then the noisy total of each arm.
+   and then the noisy total of each arm, or nothing more.
 
    Its privacy in one line: a unit with one reward in the series pays epsilon for all tests together, and
-   release_epsilon for the totals at the end; a unit with none pays nothing. So it is one of the curator's mechanisms,
-   at the price that its query declares ([ThresholdQuery.prices]). *)
+   release_epsilon for the totals at the end, if there are any; a unit with none pays nothing. So it is one of the
+   curator's mechanisms, at the price that its query declares ([ThresholdQuery.prices]). *)
 Require Import Reals ZArith List Bool Lra Lia Psatz.
 Require Import Discreet.Mechanism Discreet.Rewards Discreet.Sums Discreet.Noise Discreet.Threshold.
 Import ListNotations.
@@ -32,6 +32,11 @@ Proof. intros [] scale positive; simpl; auto using mass_ups, folded_ups. Qed.
 
 Lemma test_goes_down : forall m scale, 0 < scale -> downs (/ scale) (test_law m scale).
 Proof. intros [] scale positive; simpl; auto using mass_downs, folded_down_downs. Qed.
+
+(* The noise of the totals at the end, and what they cost: nothing where none are released. *)
+Definition is_noise (scale : option R) : Prop := match scale with Some s => 0 < s | None => True end.
+Definition pays_for (width : Z) (scale : option R) (price : R) : Prop :=
+  match scale with Some s => 0 < price /\ scale_is_enough s (IZR width) price | None => price = 0 end.
 
 (* ------------------------------------------------------------------ largest minus smallest *)
 
@@ -84,15 +89,23 @@ Variable first : arm.                         (* the arms of the series: one, bu
 Variable others : list arm.
 Definition arms := first :: others.
 
-Variables scale release_scale : R.            (* of the noise of tests, and of totals at the end *)
+Variable scale : R.                           (* of the noise of tests *)
+Variable release_scale : option R.            (* and of totals at the end; None: nothing is released but answers *)
 Hypothesis scale_pos : 0 < scale.
-Hypothesis release_scale_pos : 0 < release_scale.
+Hypothesis release_scale_pos : is_noise release_scale.
+
+(* The arms whose totals are released at the yes, and the scale of their noise. Where there are none, none is drawn. *)
+Definition told : list arm := match release_scale with Some _ => arms | None => [] end.
+Definition drawn : R := match release_scale with Some s => s | None => 1 end.
+
+Lemma drawn_pos : 0 < drawn.
+Proof. unfold drawn. destruct release_scale; [exact release_scale_pos | lra]. Qed.
 
 (* One test: the rewards of each arm since the test before, and the limit. Both are public. Many tests in one query
    ([counts], [limits]) are many of these. *)
 Record test := { new : arm -> list cell; limit : Z }.
 
-(* Not yet; or yes, with the noisy total of each arm. *)
+(* Not yet; or yes, with the noisy total of each arm that is told. *)
 Inductive answer := No | Yes (totals : list Z).
 
 Definition above (a : answer) : bool := match a with No => false | Yes _ => true end.
@@ -125,14 +138,14 @@ Fixpoint margins (d : data cell) (l : list (test * answer)) : list (Z * bool) :=
 Fixpoint noisy (d : data cell) (asked : list test) (of : list arm) (totals : list Z) : R :=
   match of, totals with
   | [], [] => 1
-  | a :: more, y :: ys => mass release_scale (y - running d asked a) * noisy d asked more ys
+  | a :: more, y :: ys => mass drawn (y - running d asked a) * noisy d asked more ys
   | _, _ => 0
   end.
 
 (* The probability of what is released beside the tests. *)
 Definition released (d : data cell) (l : list (test * answer)) : R :=
   match l with
-  | (q, Yes totals) :: past => noisy d (q :: questions past) arms totals
+  | (q, Yes totals) :: past => noisy d (q :: questions past) told totals
   | _ => 1
   end.
 
@@ -151,7 +164,7 @@ Definition sparse_weight (d : data cell) (l : list (test * answer)) : R :=
 Lemma noisy_nonneg : forall d asked of totals, 0 <= noisy d asked of totals.
 Proof.
   intros d asked of. induction of as [|a more IH]; intros [|y ys]; simpl; try lra.
-  apply Rmult_le_pos; auto. left. apply mass_positive; exact release_scale_pos.
+  apply Rmult_le_pos; auto. left. apply mass_positive; exact drawn_pos.
 Qed.
 
 Lemma released_nonneg : forall d l, 0 <= released d l.
@@ -312,44 +325,58 @@ Qed.
 
 Lemma noisy_cost : forall d e asked of totals, near d e ->
   noisy d asked of totals
-  <= exp (IZR (apart (map (running d asked) of) (map (running e asked) of)) * / release_scale) * noisy e asked of totals.
+  <= exp (IZR (apart (map (running d asked) of) (map (running e asked) of)) * / drawn) * noisy e asked of totals.
 Proof.
   intros d e asked of. induction of as [|a more IH]; intros [|y ys] close; simpl; try lra.
   - rewrite Rmult_0_l, exp_0. lra.
   - rewrite plus_IZR, Rmult_plus_distr_r, exp_plus.
-    apply Rle_trans with (exp (IZR (Z.abs (running d asked a - running e asked a)) * / release_scale)
-        * mass release_scale (y - running e asked a)
-        * (exp (IZR (apart (map (running d asked) more) (map (running e asked) more)) * / release_scale)
+    apply Rle_trans with (exp (IZR (Z.abs (running d asked a - running e asked a)) * / drawn)
+        * mass drawn (y - running e asked a)
+        * (exp (IZR (apart (map (running d asked) more) (map (running e asked) more)) * / drawn)
         * noisy e asked more ys)).
     + apply Rmult_le_compat; auto using noisy_nonneg.
-      * left. apply mass_positive; exact release_scale_pos.
-      * apply noisy_ratio; [exact release_scale_pos | lia].
+      * left. apply mass_positive; exact drawn_pos.
+      * apply noisy_ratio; [exact drawn_pos | lia].
     + right. ring.
 Qed.
 
-Lemma released_cost : forall d e l, near d e ->
-  released d l <= exp (IZR (Z.of_nat (entered (questions l)) * width) * / release_scale) * released e l.
-Proof.
-  intros d e l close. pose proof (Rinv_0_lt_compat _ release_scale_pos).
-  assert (free : 1 <= exp (IZR (Z.of_nat (entered (questions l)) * width) * / release_scale) * 1).
-  { rewrite Rmult_1_r, <- exp_0. apply exp_le. apply Rmult_le_pos; [apply IZR_le; lia | lra]. }
-  destruct l as [|[q [|totals]] past]; try exact free.
-  change (noisy d (q :: questions past) arms totals
-    <= exp (IZR (Z.of_nat (entered (q :: questions past)) * width) * / release_scale) * noisy e (q :: questions past) arms totals).
-  eapply Rle_trans; [apply noisy_cost; exact close|].
-  apply Rmult_le_compat_r; [apply noisy_nonneg|]. apply exp_le. apply Rmult_le_compat_r; [lra|].
-  apply IZR_le. apply arms_move; exact close.
-Qed.
 
 (* ------------------------------------------------------------------ the theorem *)
 
 Variables epsilon release_epsilon : R.
 Hypothesis epsilon_pos : 0 < epsilon.
-Hypothesis release_epsilon_pos : 0 < release_epsilon.
 
 (* What the code draws: scale_for(factor * width, epsilon), scale_for(width, release_epsilon). *)
 Hypothesis scale_enough : scale_is_enough scale (IZR (factor kind * width)) epsilon.
-Hypothesis release_scale_enough : scale_is_enough release_scale (IZR width) release_epsilon.
+Hypothesis release_paid : pays_for width release_scale release_epsilon.
+
+Lemma release_epsilon_nonneg : 0 <= release_epsilon.
+Proof. pose proof release_paid as paid. unfold pays_for in paid. destruct release_scale; lra. Qed.
+
+(* The totals at the yes cost release_epsilon for each reward of the unit. *)
+Lemma told_cost : forall d e asked totals, near d e ->
+  noisy d asked told totals <= exp (INR (entered asked) * release_epsilon) * noisy e asked told totals.
+Proof.
+  intros d e asked totals close. eapply Rle_trans; [apply noisy_cost; exact close|].
+  apply Rmult_le_compat_r; [apply noisy_nonneg|]. apply exp_le. pose proof (pos_INR (entered asked)) as some.
+  pose proof release_paid as paid. pose proof drawn_pos as positive. unfold told, drawn, pays_for in *.
+  destruct release_scale as [s|].
+  - destruct paid as [price_pos enough].
+    pose proof (rounded_up_costs_no_more _ _ _ positive price_pos enough) as unit_cost. unfold Rdiv in unit_cost.
+    apply Rle_trans with (IZR (Z.of_nat (entered asked) * width) * / s).
+    + apply Rmult_le_compat_r; [left; apply Rinv_0_lt_compat; exact positive | apply IZR_le, arms_move; exact close].
+    + rewrite mult_IZR, <- INR_IZR_INZ. nra.
+  - simpl. rewrite paid. lra.
+Qed.
+
+Lemma released_cost : forall d e l, near d e ->
+  released d l <= exp (INR (entered (questions l)) * release_epsilon) * released e l.
+Proof.
+  intros d e l close.
+  assert (free : 1 <= exp (INR (entered (questions l)) * release_epsilon) * 1).
+  { rewrite Rmult_1_r, <- exp_0. apply exp_le. apply Rmult_le_pos; [apply pos_INR | apply release_epsilon_nonneg]. }
+  destruct l as [|[q [|totals]] past]; try exact free. apply told_cost. exact close.
+Qed.
 
 (* How many epsilons of the tests a unit with that many rewards in the series pays. One reward pays one. (More than one
    in a one-sided series do not move all totals by the same amount: they fall back on the two-sided argument, which at
@@ -392,11 +419,7 @@ Proof.
   intros d e close l. simpl. unfold sparse_weight. destruct (possible l) eqn:once; [|lra].
   unfold sparse_price. rewrite exp_plus.
   pose proof (tests_price d e l close once) as tests.
-  assert (totals : released d l <= exp (INR (entered (questions l)) * release_epsilon) * released e l).
-  { eapply Rle_trans; [apply released_cost; exact close|].
-    apply Rmult_le_compat_r; [apply released_nonneg|]. apply exp_le.
-    pose proof (rounded_up_costs_no_more _ _ _ release_scale_pos release_epsilon_pos release_scale_enough) as unit_cost.
-    unfold Rdiv in unit_cost. rewrite mult_IZR, <- INR_IZR_INZ. pose proof (pos_INR (entered (questions l))). nra. }
+  pose proof (released_cost d e l close) as totals.
   apply Rle_trans with (exp (shares (entered (questions l)) * epsilon) * all_tests (margins e l)
                         * (exp (INR (entered (questions l)) * release_epsilon) * released e l)).
   - apply Rmult_le_compat; auto using all_tests_nonneg, released_nonneg.
@@ -407,9 +430,28 @@ Qed.
 Corollary one_reward_pays_its_price : forall d e l, near d e -> (entered (questions l) <= 1)%nat ->
   sparse_weight d l <= exp (epsilon + release_epsilon) * sparse_weight e l.
 Proof.
-  intros d e l close single. eapply Rle_trans; [exact (sparse_vector_is_private d e close l)|].
+  intros d e l close single. pose proof release_epsilon_nonneg.
+  eapply Rle_trans; [exact (sparse_vector_is_private d e close l)|].
   apply Rmult_le_compat_r; [apply sparse_nonneg|]. apply exp_le. unfold sparse_price, shares.
   destruct (entered (questions l)) as [|[|more]]; [| |lia]; simpl; rewrite andb_false_r; simpl; lra.
+Qed.
+
+(* A sparse vector that releases nothing but its answers: a unit pays the tests' epsilon alone. One-sided, that is for
+   noises of the scale width/epsilon, whichever of the two moves ([one_sided_cost]): the larger price, not the sum. *)
+Corollary tests_alone_pay_their_epsilon : release_scale = None -> forall d e l, near d e ->
+  (entered (questions l) <= 1)%nat -> sparse_weight d l <= exp epsilon * sparse_weight e l.
+Proof.
+  intros alone d e l close single. pose proof (one_reward_pays_its_price d e l close single) as paid.
+  pose proof release_paid as nothing. rewrite alone in nothing. simpl in nothing. rewrite nothing, Rplus_0_r in paid.
+  exact paid.
+Qed.
+
+(* And no total is ever told. *)
+Theorem nothing_but_answers : release_scale = None -> forall d q total totals past,
+  sparse_weight d ((q, Yes (total :: totals)) :: past) = 0.
+Proof.
+  intros alone d q total totals past. unfold sparse_weight, released, told. rewrite alone. simpl.
+  destruct (all_no past); [ring | reflexivity].
 Qed.
 
 (* And nothing if it has none. *)
@@ -439,9 +481,9 @@ Qed.
 Theorem totals_add_up : forall d asked a more ys H,
   sum (fun y => noisy d asked (a :: more) (y :: ys)) H = noisy d asked more ys.
 Proof.
-  intros d asked a more ys H. pose proof (mass_summable release_scale release_scale_pos) as one.
+  intros d asked a more ys H. pose proof (mass_summable drawn drawn_pos) as one.
   pose proof (summable_shift _ (- running d asked a) one) as shifted.
-  rewrite <- (Rmult_1_r (noisy d asked more ys)), <- (mass_sums_to_one release_scale one release_scale_pos).
+  rewrite <- (Rmult_1_r (noisy d asked more ys)), <- (mass_sums_to_one drawn one drawn_pos).
   rewrite <- (sum_shift _ (- running d asked a) one shifted).
   rewrite <- (sum_scale _ _ shifted (summable_scale _ _ (noisy_nonneg d asked more ys) shifted) (noisy_nonneg d asked more ys)).
   apply sum_equal. intro y. simpl. apply Rmult_comm.

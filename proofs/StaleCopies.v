@@ -122,9 +122,10 @@ Hypothesis width_pos : (0 < width)%Z.
 Variable kind : measure.
 Variable first : arm.
 Variable others : list arm.
-Variables scale release_scale : R.
+Variable scale : R.
+Variable release_scale : option R.            (* None: nothing is released but answers *)
 Hypothesis scale_pos : 0 < scale.
-Hypothesis release_scale_pos : 0 < release_scale.
+Hypothesis release_scale_pos : is_noise release_scale.
 
 Notation test := (test cell arm).
 Notation measured := (measured cell arm floor kind first others).
@@ -143,7 +144,7 @@ Definition margin_of (d : data cell) (one : list test * answer) : Z * bool :=
 Definition totals_of (d : data cell) (one : list test * answer) : R :=
   match snd one with
   | No => 1
-  | Yes totals => noisy cell arm release_scale d (fst one) (arms arm first others) totals
+  | Yes totals => noisy cell arm release_scale d (fst one) (told arm first others release_scale) totals
   end.
 
 Definition all_tests := all_tests kind scale scale_pos.
@@ -282,9 +283,8 @@ Qed.
 
 Variables epsilon release_epsilon : R.
 Hypothesis epsilon_pos : 0 < epsilon.
-Hypothesis release_epsilon_pos : 0 < release_epsilon.
 Hypothesis scale_enough : scale_is_enough scale (IZR (factor kind * width)) epsilon.
-Hypothesis release_scale_enough : scale_is_enough release_scale (IZR width) release_epsilon.
+Hypothesis release_paid : pays_for width release_scale release_epsilon.
 
 (* How many epsilons all tests of all copies together cost, by the yeses of copies with and without the reward. *)
 Definition shared_shares (with_it without : nat) : R :=
@@ -342,8 +342,6 @@ Lemma totals_of_copies : forall d e all, near d e -> each_once all ->
   <= exp (INR (yeses true all) * release_epsilon) * fold_right (fun one rest => totals_of e one * rest) 1 all.
 Proof.
   intros d e all close once.
-  pose proof (rounded_up_costs_no_more _ _ _ release_scale_pos release_epsilon_pos release_scale_enough) as unit_cost.
-  unfold Rdiv in unit_cost. pose proof (Rinv_0_lt_compat _ release_scale_pos) as rate_pos.
   induction all as [|[asked a] rest IH]; [simpl; rewrite Rmult_0_l, exp_0; lra|].
   assert (single : (entered asked <= 1)%nat) by (apply (once (asked, a)); left; reflexivity).
   specialize (IH (fun one inside => once one (or_intror inside))).
@@ -354,12 +352,7 @@ Proof.
          * (totals_of e (asked, Yes totals) * fold_right (fun one rest => totals_of e one * rest) 1 rest)).
     assert (paid : totals_of d (asked, Yes totals)
       <= exp (INR (entered asked) * release_epsilon) * totals_of e (asked, Yes totals)).
-    { unfold totals_of. simpl snd. simpl fst. cbv beta iota.
-      eapply Rle_trans; [exact (noisy_cost cell arm width release_scale release_scale_pos is_reward d e asked _ totals close)|].
-      apply Rmult_le_compat_r; [apply noisy_nonneg; exact release_scale_pos|]. apply exp_le.
-      apply Rle_trans with (IZR (Z.of_nat (entered asked) * width) * / release_scale).
-      - apply Rmult_le_compat_r; [lra|]. apply IZR_le. apply (arms_move cell arm width width_pos is_reward); exact close.
-      - rewrite mult_IZR, <- INR_IZR_INZ. pose proof (pos_INR (entered asked)). nra. }
+    { unfold totals_of. simpl snd. simpl fst. cbv beta iota. eapply told_cost; eassumption. }
     assert (count : INR (yeses true ((asked, Yes totals) :: rest)) = INR (entered asked) + INR (yeses true rest)).
     { rewrite yeses_yes. assert (either : entered asked = O \/ entered asked = 1%nat) by lia.
       destruct either as [none | one]; rewrite ?none, ?one; cbv beta iota delta [eqb Nat.leb]; rewrite ?S_INR; simpl; lra. }
@@ -371,7 +364,7 @@ Qed.
 
 (* The theorem about copies of a sparse vector: the tests of all of them cost (1 + without + 2 with)/3 epsilons, where
    these are the yeses of copies without and with the reward (one-sided: the larger of 1 + without, and with); the
-   totals at the end cost their epsilon for each copy that has the reward and halts. *)
+   totals at the end, if there are any, cost their epsilon for each copy that has the reward and halts. *)
 Theorem shared_threshold_costs : forall d e all, (kind = OneSided -> others = []) -> near d e -> each_once all ->
   shared_weight d all
   <= exp (shared_shares (yeses true all) (yeses false all) * epsilon + INR (yeses true all) * release_epsilon)

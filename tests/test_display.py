@@ -10,7 +10,12 @@ import discreet
 from discreet import lab
 from discreet._display import Page, Shown, Table, words
 
-PLAIN = {"SimulatedNoise", "Rewards", *(kind.__name__ for kind in lab.Rewards.__subclasses__())}  # their repr says all
+PLAIN = {
+    "SimulatedNoise",
+    "Sum",
+    "Rewards",
+    *(kind.__name__ for kind in lab.Rewards.__subclasses__()),
+}  # their repr says all
 VOID = {"img", "br"}
 
 
@@ -50,6 +55,7 @@ def objects():
     return [
         *(driver, policy, policy.plan(), driver.ledger, driver.ledger[0], driver.privacy, driver.ask(), policy.grid),
         *(discreet.UCB(["A", "B"]).privacy, discreet.Curator.of(policy), discreet.Totals(rule, noise), rule),
+        *(driver.status(), discreet.forecast([0.2, 0.6], epsilon=[0.5, 1])),
         *(discreet.recommend(3, epsilon=1.0), discreet.audit("laplace", "ucb", samples=100)),
         *(discreet.audit("laplace", samples=100)[0], discreet.audit("laplace", samples=100)[0].findings[0]),
         *(

@@ -4,17 +4,22 @@ Which arm to pull next, and when enough has been seen, under pure differential p
 
 Algorithms are values: bandit policies such as `DPSuccessiveElimination` and `DPChernoffIMED`, and stopping rules such
 as `DPBernstein` and `DPExponentialNAS`. `recommend` names one for a goal. Drivers run them: `Bandit` by ask and tell,
-`Stream` on a stream of samples (`rule.run(stream)` for short), `Totals` by hand. `audit` looks for privacy violations.
+`Stream` on a stream of samples (`rule.run(stream)` for short), `Totals` by hand. `inference` says what may be said at
+any time from what was released. `audit` looks for privacy violations.
+
+Answers from a log in one call: `best_arm`, `mean`, and `replay` for any algorithm. They need more packages, and are
+imported when used.
 
 `discreet.lab` simulates and compares them. `OwnPolicy` is the template of one of your own.
 
 A service for teams: `Client` and `AsyncClient` speak to it. They need more packages, and are imported when used.
 """
 
-import importlib
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet import bandits, stopping
+from discreet import bandits, inference, stopping
+from discreet._install import install
 from discreet._version import __version__
 from discreet.audit import Audit, audit
 from discreet.bandits import *  # noqa: F403
@@ -37,7 +42,8 @@ from discreet.core.plans import Plan
 from discreet.core.privacy import Privacy, Theorem, Unit
 from discreet.core.registry import POLICIES, RULES, make_policy, make_rule, register
 from discreet.core.releases import Kind, Release
-from discreet.drivers import Bandit, StoppingResult, Stream, Ticket, Told, Totals
+from discreet.drivers import Bandit, Status, StoppingResult, Stream, Sum, Ticket, Told, Totals
+from discreet.forecasting import Forecast, forecast
 from discreet.mechanisms import Curator
 from discreet.recommend import Recommendation, recommend
 from discreet.stopping import *  # noqa: F403
@@ -47,6 +53,10 @@ if TYPE_CHECKING:
     from discreet import theory as theory
     from discreet.client import AsyncClient as AsyncClient
     from discreet.client import Client as Client
+    from discreet.logs import Answer as Answer
+    from discreet.logs import best_arm as best_arm
+    from discreet.logs import mean as mean
+    from discreet.logs import replay as replay
 
 __all__ = [
     "POLICIES",
@@ -58,6 +68,7 @@ __all__ = [
     "Curator",
     "DiscreetError",
     "FinishedError",
+    "Forecast",
     "Grid",
     "Kind",
     "Ledger",
@@ -69,8 +80,10 @@ __all__ = [
     "ServiceError",
     "SimulatedNoise",
     "StateError",
+    "Status",
     "StoppingResult",
     "Stream",
+    "Sum",
     "Theorem",
     "Ticket",
     "TicketError",
@@ -81,6 +94,8 @@ __all__ = [
     "WaitingError",
     "__version__",
     "audit",
+    "forecast",
+    "inference",
     "make_policy",
     "make_rule",
     "recommend",
@@ -92,17 +107,24 @@ __all__ += bandits.__all__
 __all__ += stopping.__all__
 
 
+_EXTRAS = {
+    **dict.fromkeys(("AsyncClient", "Client"), "client"),
+    **dict.fromkeys(("Answer", "best_arm", "mean", "replay"), "logs"),
+}
+
+
 def __getattr__(name: str) -> Any:
-    """Import the lab and the clients, whose packages the core does without, when they are used."""
+    """Import the lab, clients and answers from logs, whose packages the core does without, when they are used."""
     if name in ("interop", "lab", "theory"):
-        return importlib.import_module(f"discreet.{name}")
-    if name not in ("AsyncClient", "Client"):
+        return import_module(f"discreet.{name}")
+    if name not in _EXTRAS:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    extra = _EXTRAS[name]
     try:
-        from discreet import client  # noqa: PLC0415
+        module = import_module(f"discreet.{extra}")
     except ModuleNotFoundError as error:
-        if error.name in ("httpx", "msgspec"):
-            message = f"discreet.{name} needs {error.name}: pip install 'discreet[client]'"
-            raise ModuleNotFoundError(message, name=error.name) from None
-        raise
-    return getattr(client, name)
+        if (error.name or "discreet").startswith("discreet"):
+            raise
+        message = f"discreet.{name} needs {error.name}: {install(extra)}"
+        raise ModuleNotFoundError(message, name=error.name) from None
+    return getattr(module, name)

@@ -374,12 +374,15 @@ def write_picture(picture: Picture, folder: Path, printed: bool = True) -> bytes
         The content of the PNG file.
     """
     figure = paint(picture)
+    figure.set_dpi(DPI)
+    if (layout := figure.get_layout_engine()) is not None:
+        layout.execute(figure)
+        figure.set_layout_engine("none")  # it has its layout now: else it would be drawn a second time to find it
     png = io.BytesIO()
     figure.savefig(png, dpi=DPI, metadata={"Software": None})
     content = _fewer_colours(png) if picture.small else png.getvalue()
     (folder / f"{picture.name}.png").write_bytes(content)
     if printed:
-        figure.set_layout_engine("none")  # it has its layout now, which takes long to find
         figure.savefig(folder / f"{picture.name}.pdf", metadata={"CreationDate": None})
     return content
 

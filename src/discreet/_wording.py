@@ -16,6 +16,25 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def rounded(count: float) -> int:
+    """Return an estimated count to three digits: more would be a pretence.
+
+    >>> rounded(1234567), rounded(999.6), rounded(12)
+    (1230000, 1000, 12)
+    """
+    unit = 10 ** max(0, len(str(round(count))) - 3)
+    return int(round(count / unit) * unit)
+
+
+def about(count: float) -> str:
+    """Return an estimated count in words, to three digits.
+
+    >>> about(1234567)
+    '1,230,000'
+    """
+    return f"{rounded(count):,}"
+
+
 def duration(seconds: float) -> str:
     """Return a length of time in a fitting unit.
 

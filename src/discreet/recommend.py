@@ -21,9 +21,11 @@ from discreet.core.errors import ArgumentError
 from discreet.core.options import check_arms
 from discreet.core.plans import Arm
 from discreet.core.registry import make_policy
+from discreet.theory.sharp_elimination import GROWTH
 
 GOALS = ("regret", "best-arm")
 UNITS = ("reward", "person")
+_LATE_GROWTH = 3.0  # of epochs whose rewards come late: the fewest people for one to four epochs' worth of waiting
 _TURNS = "All arms that are left take turns, so a drift of the traffic does not favour any."
 
 
@@ -79,7 +81,7 @@ def recommend(
         beta: For "best-arm", the largest probability of a wrong answer.
         at_once: For regret, the number of people who may need an arm at the same time. The other answers hand out
             thousands at once anyway.
-        delayed: True if rewards come days later.
+        delayed: True if rewards come hours or days later, or never: see `Bandit`'s `window`.
         drifting: True if all arms' rewards change together over time.
         unit: Whom epsilon covers: one "reward", which is enough if everybody contributes once, or a "person" who comes
             back, with at most one reward in each epoch.
@@ -105,7 +107,7 @@ def recommend(
     if unit == "person":
         found = _person(names, common, checks.fraction("beta", beta), goal, drifting)
     elif goal == "best-arm":
-        found = _best_arm(names, common, checks.fraction("beta", beta), drifting)
+        found = _best_arm(names, common, checks.fraction("beta", beta), drifting, delayed)
     elif delayed:
         found = _elimination(names, common, beta)
     elif drifting:
@@ -116,7 +118,9 @@ def recommend(
     return found
 
 
-def _best_arm(arms: tuple[Arm, ...], common: dict[str, Any], beta: float, drifting: bool) -> Recommendation:
+def _best_arm(
+    arms: tuple[Arm, ...], common: dict[str, Any], beta: float, drifting: bool, delayed: bool
+) -> Recommendation:
     options, horizon = {"epsilon": common["epsilon"], "beta": beta}, common.get("horizon")
     end = "give a horizon to end such a search"
     if horizon is not None:
@@ -125,9 +129,18 @@ def _best_arm(arms: tuple[Arm, ...], common: dict[str, Any], beta: float, drifti
         f"It takes some 3 to 18 times fewer pulls than {DPBestArm.key}, which has the paper's constants; for traffic "
         f"that drifts that one is the better choice, since its bounds do not assume a fixed variance."
     )
+    late = ""
+    if delayed and not drifting:
+        options["growth"] = _LATE_GROWTH
+        late = (
+            f"Every epoch waits for its last reward, so they grow by the factor {_LATE_GROWTH:g}, not {GROWTH:g}: "
+            "fewer epochs, for a few more pulls. "
+        )
+    if delayed:
+        late += "Give the Bandit a default_reward and a window, and it never gets stuck. "
     reason = (
         f"it stops when one arm is left, which is the best one with probability {1 - beta:g} at least. "
-        f"{_TURNS if drifting else fewer} Two arms that are equally good are never told apart: {end}."
+        f"{late}{_TURNS if drifting else fewer} Two arms that are equally good are never told apart: {end}."
     )
     return Recommendation((DPBestArm if drifting else DPSharpBestArm).key, arms, options, reason)
 
@@ -137,7 +150,8 @@ def _elimination(arms: tuple[Arm, ...], common: dict[str, Any], beta: float) -> 
     first: Any = DPSuccessiveElimination(arms, **options).plan()
     reason = (
         f"it decides only at the ends of a few long epochs, so it must seldom wait for rewards. The first epoch has "
-        f"{first.pulls[arms[0]]:,} pulls of each arm. {_TURNS} The price is regret: some 5 to 30 times that of "
+        f"{first.pulls[arms[0]]:,} pulls of each arm. Give the Bandit a default_reward and a window for rewards that "
+        f"come late or never. {_TURNS} The price is regret: some 5 to 30 times that of "
         f"{DPChernoffIMED.key} where rewards are quick."
     )
     return Recommendation(DPSuccessiveElimination.key, arms, options, reason)

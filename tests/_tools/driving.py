@@ -30,10 +30,10 @@ def close(driver, means):
     if not plan.learns:
         driver.close()
     elif callable(means):
-        driver.close({arm: round(means(arm, taken[arm], pulls) * width) for arm, pulls in plan.pulls.items()})
+        driver.close_steps({arm: round(means(arm, taken[arm], pulls) * width) for arm, pulls in plan.pulls.items()})
     else:
         mean = dict(zip(taken, means, strict=True))
-        driver.close({arm: round(pulls * mean[arm] * width) for arm, pulls in plan.pulls.items()})
+        driver.close_steps({arm: round(pulls * mean[arm] * width) for arm, pulls in plan.pulls.items()})
     return True
 
 

@@ -63,22 +63,21 @@ def held(first, second):
 
 
 def answers(measure, totals, limits, epsilon=EPSILON, grid=COINS, each=2):
-    """Every answer of a sparse vector, with an attempt to go on after the first yes. Its totals are not looked at."""
-    release = 100 * epsilon
+    """All that a sparse vector without totals shows, with an attempt to go on after the first yes."""
     pulls = dict.fromkeys(totals[0], each)
     queries = [
-        ThresholdQuery((each * number,), (limit,), epsilon, release, measure) for number, limit in enumerate(limits, 1)
+        ThresholdQuery((each * number,), (limit,), epsilon, None, measure) for number, limit in enumerate(limits, 1)
     ]
 
     def run(noise):
-        made = curators.make(epsilon + release, OnlyTests(noise, 0.1), arms=tuple(pulls), grid=grid)
+        made = curators.make(epsilon, noise, arms=tuple(pulls), grid=grid)
         found, epoch = [], 1
         for query, paid in zip(queries, totals, strict=True):
             try:
-                answer, *_ = made.release(Plan(epoch, pulls, query), paid)
+                answer, *more = made.release(Plan(epoch, pulls, query), paid)
             except FinishedError:
                 break
-            found.append((answer.above, answer.steps))
+            found.append((answer.above, answer.steps, *seen(more)))
             epoch += answer.above
         return tuple(found)
 
@@ -129,7 +128,7 @@ def epochs(made, *totals):
             plan = driver.plan()
             if plan is None or not plan.learns:
                 break
-            driver.close({arm: paid["AB".index(arm)] for arm in plan.pulls})
+            driver.close_steps({arm: paid["AB".index(arm)] for arm in plan.pulls})
         return shown(driver)
 
     return run
@@ -148,7 +147,7 @@ def batches(name, *totals, **options):
                     driver.close()
                 arms.append(tuple(plan.pulls))
                 several = paid if isinstance(paid, tuple) else (paid,)
-                driver.close(dict(zip(plan.pulls, several, strict=True)))
+                driver.close_steps(dict(zip(plan.pulls, several, strict=True)))
             return tuple(arms), shown(driver)
 
     return run
@@ -171,7 +170,7 @@ def lazy(name, changed=None, closes=2, later=False, **options):
             plans.append(tuple(pulls.items()))
             first, last = past["A"] + 1, past["A"] + pulls.get("A", 0)
             paid = {"A": pulls.get("A", 0) - (first <= (changed or 0) <= last), "B": 0}
-            driver.close({arm: paid[arm] for arm in pulls})
+            driver.close_steps({arm: paid[arm] for arm in pulls})
         return tuple(plans), shown(driver)
 
     return run
@@ -198,7 +197,7 @@ def near_lags(total):
 
     def run(noise):
         driver = Session(made, OnlyTests(noise, 0.0, 0.5))
-        driver.close({"A": total, "B": 0})
+        driver.close_steps({"A": total, "B": 0})
         return driver.algorithm.viable
 
     return run
@@ -215,6 +214,21 @@ def tickets(*answers):
             bandit.tell(asked[index], 1.0)
         bandit.expire()
         return seen(bandit.ledger), bandit.best_arm
+
+    return run
+
+
+def tickets_in_a_window(*answers):
+    """Run by ask and tell, when of the first batches of A these tickets are answered with 1, and the rest never."""
+    made = policy("dp-imed", first_batch=2)
+
+    def run(noise):
+        bandit = Bandit(made, noise, default_reward=0.0, window=5, seed=1)
+        asked = [ticket for ticket in bandit.ask(4) if ticket.arm == "A"]
+        for index in answers:
+            bandit.tell(asked[index], 1.0)
+        moments = tuple(bandit.ask().epoch for _ in range(7))
+        return seen(bandit.ledger), bandit.best_arm, moments, str(bandit.status())
 
     return run
 
@@ -367,6 +381,8 @@ STEPPED = {"horizon": 3, "epsilon": LARGE, "preset": "all-trees"}
 
 INDEX_CASES = {
     "dp-imed, by tickets": Case(tickets(0), tickets(), 2),
+    "dp-imed, by tickets in a window": Case(tickets_in_a_window(0), tickets_in_a_window(), 2),
+    "dp-imed, all answered in a window": Case(tickets_in_a_window(0, 1), tickets_in_a_window(0), 2),
     **{
         f"{name}, {where}": Case(batches(name, (1, 0), 1, **options), batches(name, *changed, **options), 1)
         for name, options in BATCHED.items()

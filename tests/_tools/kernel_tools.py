@@ -136,7 +136,7 @@ def check_object(policy, kernel, means, seed, *constants):
     for time in range(1, policy.horizon + 1):
         (arm,) = policy.plan().pulls
         reward = int(randomness.bernoulli(state, randomness.threshold(means[arm])))
-        driven.close({arm: reward * policy.grid.width})
+        driven.close_steps({arm: reward * policy.grid.width})
         place = np.searchsorted(points, time)
         if points[place] == time:
             assert policy.pulls == counts[place].tolist()

@@ -32,7 +32,7 @@ from discreet.core.plans import TotalsQuery
 from discreet.core.privacy import split
 from discreet.core.statistics import PairsAccumulator
 from discreet.drivers._base import Driver
-from discreet.drivers.ask_tell import _OPEN, _TOLD
+from discreet.drivers.open_epoch import OPEN, TOLD, OpenEpoch
 from discreet.mechanisms import Curator, HybridCounter, NoisyTotals, SharedVectors, SparseVector, Trees
 from discreet.mechanisms._mechanism import Mechanism
 
@@ -287,15 +287,15 @@ def forgotten_factor_two(patch):
 @mutant(exact=["above-threshold, no and yes"])
 def goes_on_after_halting(patch):
     """Tests go on after the first yes, against the same noisy limit."""
-    honest = SparseVector._release_totals
+    honest = SparseVector._finish
 
-    def release_totals(self, epoch, query, spans):
+    def finish(self, epoch, query, spans):
         kept = self._sums, self._threshold_noise
         released = honest(self, epoch, query, spans)
         (self._sums, self._threshold_noise), self._halted = kept, False
         return released
 
-    patch.setattr(SparseVector, "_release_totals", release_totals)
+    patch.setattr(SparseVector, "_finish", finish)
 
 
 @mutant(exact=["above-threshold, long"])
@@ -431,16 +431,41 @@ def mean_over_answers(patch):
     """Tickets that expire count as the mean of the arm's answers, so that one answer moves a total by many."""
 
     def expire(self, tickets=None):
-        answers = Counter(arm for arm, status in zip(self._arms, self._status, strict=True) if status == _TOLD)
+        epoch = self._epoch
+        answers = Counter(arm for arm, status in zip(epoch.arms, epoch.status, strict=True) if status == TOLD)
         missing = [
-            (self._first + place, arm)
-            for place, (arm, status) in enumerate(zip(self._arms, self._status, strict=True))
-            if status == _OPEN
+            (epoch.first + place, arm)
+            for place, (arm, status) in enumerate(zip(epoch.arms, epoch.status, strict=True))
+            if status == OPEN
         ]
-        mean = {arm: round(self._sums[arm] / answers[arm]) if answers[arm] else 0 for _, arm in missing}
+        mean = {arm: round(epoch.sums[arm] / answers[arm]) if answers[arm] else 0 for _, arm in missing}
         return len(self._count_all([(number, mean[arm]) for number, arm in missing]))
 
     patch.setattr(discreet.Bandit, "expire", expire)
+
+
+@mutant(exact=["dp-imed, by tickets in a window"])
+def mean_over_answers_in_time(patch):
+    """Rewards that are late count as the mean of those that are not, so that one answer moves a total by many."""
+    honest = OpenEpoch.totals
+
+    def totals(self, default=0):
+        answers = self.status.count(TOLD)
+        return honest(self, round(sum(self.sums) / answers) if answers else 0)
+
+    patch.setattr(OpenEpoch, "totals", totals)
+
+
+@mutant(exact=["dp-imed, all answered in a window"])
+def close_when_all_have_answered(patch):
+    """An epoch with a window closes as soon as an arm's rewards are all in."""
+    honest = OpenEpoch.closes_at
+
+    def closes_at(self):
+        answered = self.deadlines is not None and self.handed_out == self.size and self.missing <= self.size // 2
+        return 0 if answered else honest.fget(self)
+
+    patch.setattr(OpenEpoch, "closes_at", property(closes_at))
 
 
 def unchecked_totals(patch):
@@ -657,6 +682,35 @@ def no_prefix_threshold_noise(patch):
         self._threshold_noise = 0 if self._one_sided else None
 
     changed_start(patch, start)
+
+
+@mutant(
+    exact=["prefix-above-threshold, no yes", "prefix-above-threshold, second test", "prefix-above-threshold, long"],
+    audit=["prefix-above-threshold"],
+    scales=["dp-nas-one-sided"],
+)
+def a_third_of_the_noise_of_prefix_sums(patch):
+    """A third is taken off the noise of tests once more where they are one-sided."""
+
+    def start(self):
+        self.scale /= 3 if self._one_sided else 1
+
+    changed_start(patch, start)
+
+
+@mutant(
+    exact=["prefix-above-threshold, first test", "prefix-above-threshold, second test", "above-threshold"],
+    audit=["prefix-above-threshold"],
+)
+def totals_that_nobody_pays_for(patch):
+    """A sparse vector of tests alone releases totals at the end all the same, at the tests' price."""
+    honest = SparseVector._finish
+
+    def finish(self, epoch, query, spans):
+        paid = query if query.release_epsilon is not None else query._replace(release_epsilon=query.epsilon)
+        return honest(self, epoch, paid, spans)
+
+    patch.setattr(SparseVector, "_finish", finish)
 
 
 @mutant(exact=["prefix-above-threshold, second test"])

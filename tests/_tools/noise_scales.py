@@ -40,7 +40,7 @@ def scales_of(name):
         driver = discreet.Totals(made, noise)
         for _ in range(12):
             if plan := driver.plan():
-                driver.close({arm: count * rewards[arm] for arm, count in plan.pulls.items()})
+                driver.close_steps({arm: count * rewards[arm] for arm, count in plan.pulls.items()})
     return {round(scale * EPSILON / width, 5) for scale in noise.scales}
 
 

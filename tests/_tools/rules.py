@@ -33,5 +33,5 @@ def run_on_coins(rule, mean, seed):
             exact = int(mixed) * grid.width, int(mixed + 2 * both) * grid.width
         else:
             exact = int(generator.binomial(count, chance)) * grid.width
-        driver.close({None: exact} if plan.learns else None)
+        driver.close_steps({None: exact} if plan.learns else None)
     return driver.algorithm

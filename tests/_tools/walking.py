@@ -39,6 +39,11 @@ def driver(kind, key, noise=None, **options):
     return kind(algorithm(key, **options), noise)
 
 
+def windowed(key, noise=None, **options):
+    """A bandit whose tickets expire after fifty more."""
+    return Bandit(algorithm(key, **options), noise, default_reward=1.0, window=50)
+
+
 def coins(count, chance=0.6, seed=0):
     return (np.random.default_rng(seed).random(count) < chance).astype(float)
 
@@ -62,14 +67,17 @@ def totals_of(plan, seed=0):
 def advance(driver, seed=0):
     """Do something that ends an epoch or a few tests, with rewards of 0 and 1."""
     if isinstance(driver, Totals):
-        driver.close(totals_of(driver.plan(), seed))
+        driver.close_steps(totals_of(driver.plan(), seed))
     elif isinstance(driver, Stream):
         driver.feed(coins(97, seed=seed))
     else:
         with suppress(FinishedError, WaitingError):
-            driver.ask(10**6)
+            driver.ask(10**6 if driver.window is None else driver.algorithm.plan().size)
         tickets = driver.open_tickets
         driver.tell(tickets, coins(len(tickets), seed=seed))
+        if driver.window is not None:
+            driver.ask(driver.window)
+            driver.expire()
 
 
 def is_private(key):
@@ -83,6 +91,8 @@ CASES = {key: partial(driver, Totals if key in BY_TOTALS else Bandit, key) for k
 CASES |= {key: partial(driver, Stream, key) for key in PRIVATE_RULES}
 CASES |= {
     "dp-se by tickets": partial(driver, Bandit, "dp-se", horizon=2000),
+    "dp-bai-sharp with a window": partial(windowed, "dp-bai-sharp"),
+    "dp-ucb with a window": partial(windowed, "dp-ucb"),
     "dp-ucb by totals": partial(driver, Totals, "dp-ucb"),
     "dp-ucb on all trees": partial(driver, Bandit, "dp-ucb", preset="all-trees"),
     "dp-nas by totals": partial(driver, Totals, "dp-nas"),

@@ -204,7 +204,7 @@ def test_a_reloaded_session_goes_on_as_if_nothing_had_happened(name):
         totals = {arm: rewards.total("AB".index(arm), past[arm] + 1, past[arm] + n) for arm, n in plan.pulls.items()}
         again.reload()
         for session in (plain, again):
-            session.close(totals if plan.learns else None)
+            session.close_steps(totals if plan.learns else None)
     assert again.algorithm == plain.algorithm
     assert again.algorithm.ledger == plain.algorithm.ledger
 

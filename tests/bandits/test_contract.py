@@ -66,7 +66,7 @@ class TestEveryPolicy:
         assert after.finished
         assert after.time == policy.horizon == sum(after.pulls)
         with pytest.raises(FinishedError, match=f"finished after {policy.horizon} pulls"):
-            driver.close({})
+            driver.close_steps({})
 
     def test_it_finds_the_better_arm_whichever_place_it_has(self, name):
         options = {"epsilon": 20.0} if name in ("dp-ucb", "dp-ucb-hybrid") else {}
@@ -197,7 +197,7 @@ def test_wrong_totals_change_nothing(name, wrong):
     driver = Totals(examples.policy(name), SimulatedNoise(4))
     before = driver.algorithm
     with pytest.raises(ArgumentError):
-        driver.close(wrong(examples.fill(driver.plan(), before.grid.width)))
+        driver.close_steps(wrong(examples.fill(driver.plan(), before.grid.width)))
     assert driver.algorithm == before
     assert not driver.ledger
     assert close(driver, examples.EASY)

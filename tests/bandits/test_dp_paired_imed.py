@@ -17,7 +17,7 @@ def share_of_the_best(policy, noise, means, jump, moment):
         for place, (arm, count) in enumerate(plan.pulls.items()):
             mine = shift[place::turn][:count]
             totals[arm] = int((rng.random(count) < means[arm] + mine).sum()) * policy.grid.width
-        driver.close(totals if plan.learns else None)
+        driver.close_steps(totals if plan.learns else None)
     return driver.algorithm.pulls[0] / driver.algorithm.time
 
 

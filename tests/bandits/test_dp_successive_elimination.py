@@ -76,7 +76,7 @@ def test_elimination_is_strict_and_uses_the_number_of_arms_at_the_start():
     policy, rounds = driver.algorithm, driver.plan().pulls["A"]
     allowed = math.floor(policy.threshold(1, 3) * rounds * WIDTH)
     top = 10**8 + allowed
-    driver.close({"A": top, "B": top - allowed, "C": top - allowed - 1})
+    driver.close_steps({"A": top, "B": top - allowed, "C": top - allowed - 1})
     assert driver.algorithm.viable == ("A", "B")
     assert driver.plan().pulls["A"] == policy.rounds(2, 2)
 

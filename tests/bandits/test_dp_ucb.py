@@ -27,7 +27,7 @@ def test_presets(preset, relaxation, tree_epsilon):
     assert policy.privacy.epsilon == 0.5
     driver = Totals(policy, ScriptedNoise([]))
     for arm in range(4):
-        nodes = driver.close({arm: policy.grid.width if arm == 2 else 0})
+        nodes = driver.close_steps({arm: policy.grid.width if arm == 2 else 0})
         assert [node.arm for node in nodes] == ([0, 1, 2, 3] if preset == "all-trees" else [arm])
         for node in nodes:
             assert node.epsilon == pytest.approx(tree_epsilon / 10)  # ten levels
@@ -42,7 +42,7 @@ def test_mishra_and_thakurta_protect_a_row_and_the_others_a_reward():
         for arms in (2, 3, 5, 7):  # epsilon/K, added up K times, may exceed epsilon by a rounding
             driver = Totals(DPUCB(range(arms), epsilon=0.7, horizon=100, preset=preset), SimulatedNoise(1))
             assert driver.privacy.unit is (Unit.ROW if preset == "mishra-thakurta-2015" else Unit.REWARD)
-            assert driver.close({0: 0})
+            assert driver.close_steps({0: 0})
 
 
 @pytest.mark.parametrize("preset", ["event-level", "all-trees"])
@@ -59,7 +59,7 @@ def test_on_all_trees_the_totals_are_those_of_the_nodes_that_cover_each_time():
     driver, nodes = Totals(policy, SimulatedNoise(5)), {"A": {}, "B": {}}
     for time in range(1, 201):
         (arm,) = driver.plan().pulls
-        for node in driver.close({arm: policy.grid.width // 2}):
+        for node in driver.close_steps({arm: policy.grid.width // 2}):
             nodes[node.arm][time] = node
         ends, rest = [], time
         while rest:
@@ -78,7 +78,7 @@ def test_at_the_papers_scale_it_has_the_known_relaxation():
     # ln(T)^2 ln(K T ln T * T) / epsilon: with K = 5, T = 5e7 and epsilon = 1 about 12,550 rewards.
     policy = DPUCB(range(5), epsilon=1.0, horizon=T)
     assert policy.effective_relaxation == pytest.approx(12_555, rel=1e-3)
-    (node,) = Totals(policy, SimulatedNoise(0)).close({0: 0})
+    (node,) = Totals(policy, SimulatedNoise(0)).close_steps({0: 0})
     assert node.epsilon == pytest.approx(1 / 26)
 
 
@@ -104,7 +104,7 @@ def test_the_hybrid_index_knows_the_noises_inside_the_total():
     driver, inside = Totals(policy, ScriptedNoise([])), {"A": [], "B": []}
     for step in range(1, 200):
         (arm,) = driver.plan().pulls
-        (node,) = driver.close({arm: policy.grid.width})
+        (node,) = driver.close_steps({arm: policy.grid.width})
         now, index = driver.algorithm, "AB".index(arm)
         inside[arm] = [one for one in inside[arm] if one[0] < node.spans[0][1]]  # a node takes the place of lower ones
         if node.kind == "total":

@@ -247,7 +247,7 @@ def test_lazy_ucb_breaks_ties_for_the_first_arm_and_shows_its_index():
     driver = drive(make("lazy-ucb", 3, epsilon=0.5), (1, 1, 1), ScriptedNoise([]), closes=1)
     assert driver.algorithm.index(1, 4) == pytest.approx(1 + math.sqrt(3 * math.log(4)) + 6 * math.log(4))
     assert driver.plan().pulls == {0: 2}
-    driver.close({0: 0})
+    driver.close_steps({0: 0})
     assert driver.algorithm.estimate(0) == 0.0
     assert driver.algorithm.index(0, 6) == pytest.approx(math.sqrt(1.5 * math.log(6)) + 3 * math.log(6))
 

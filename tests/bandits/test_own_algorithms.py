@@ -81,7 +81,7 @@ def test_a_policy_of_ones_own_can_be_checked_exactly():
         def play(noise):
             with coarse_grid():
                 driver = Totals(ExploreThenCommit(["A", "B"], epsilon=1.5, n=5, beta=0.1), noise)
-            return tuple(release.steps for release in driver.close({"A": total, "B": 2}))
+            return tuple(release.steps for release in driver.close_steps({"A": total, "B": 2}))
 
         return play
 

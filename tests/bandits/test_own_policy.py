@@ -76,7 +76,7 @@ def test_it_is_private_exactly(own):
         def play(noise):
             with coarse_grid():
                 driver = Totals(own(["A", "B"], epsilon=1.5, rounds=5), noise)
-            return tuple(release.steps for release in driver.close({"A": total, "B": 2}))
+            return tuple(release.steps for release in driver.close_steps({"A": total, "B": 2}))
 
         return play
 

@@ -91,7 +91,7 @@ def asked(name, arms):
     policy, noise = discreet.make_policy(name, range(arms), epsilon=0.5, beta=0.1), Asked()
     driver = Totals(policy, noise)
     while not driver.algorithm.settled:
-        driver.close({arm: count * WIDTH * (arm == 0) for arm, count in driver.plan().pulls.items()})
+        driver.close_steps({arm: count * WIDTH * (arm == 0) for arm, count in driver.plan().pulls.items()})
     return {round(scale * 0.5 / WIDTH, 5) for scale in noise.scales}
 
 
@@ -168,7 +168,7 @@ def test_noises_that_lose_every_arm_leave_one(name):
 
     driver = Totals(discreet.make_policy(name, range(4), epsilon=1.0, horizon=10_000), Low())
     while not driver.algorithm.settled:
-        driver.close(dict.fromkeys(driver.plan().pulls, 0))
+        driver.close_steps(dict.fromkeys(driver.plan().pulls, 0))
     assert driver.algorithm.best_arm in range(4)
     assert driver.algorithm.viable == (driver.algorithm.best_arm,)
     check_algorithm(driver.algorithm)

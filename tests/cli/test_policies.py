@@ -14,7 +14,8 @@ def test_policies(run):
         assert kind.__name__ in out
     found = {row["name"]: row for row in json.loads(run("policies", "--json")[1])}
     assert set(found) == set(everything)
-    assert found["dp-se"]["private"] == "yes"
+    assert found["dp-se"]["private"] == "for a reward"
+    assert found["dp-se-person"]["private"] == "for a person"
     assert found["dp-se"]["needs"] == ["epsilon"]
     assert found["ucb"]["private"] == "no"
     assert found["guess-and-double"]["private"] == "as wrapped"

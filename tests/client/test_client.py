@@ -5,6 +5,7 @@ import inspect
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -17,6 +18,7 @@ import pytest
 
 import discreet
 from discreet import ArgumentError, FinishedError, ServiceError, UnreachableError
+from discreet._install import install
 from discreet.client import AsyncClient, Client, logic
 from discreet.client.api import Call
 from discreet.client.outbox import Outbox
@@ -495,7 +497,7 @@ def test_the_core_does_without(monkeypatch):
             patch.delattr(discreet, "client", raising=False)
             patch.setitem(sys.modules, missing, None)
             with pytest.raises(
-                ModuleNotFoundError, match=rf"discreet.Client needs {missing}: pip install 'discreet\[client\]'"
+                ModuleNotFoundError, match=rf"discreet.Client needs {missing}: {re.escape(install('client'))}"
             ):
                 discreet.Client  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'Klient'"):

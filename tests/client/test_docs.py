@@ -23,5 +23,5 @@ def test_the_code_blocks_run_in_order(tmp_path, capsys):
     said = capsys.readouterr().out
     assert set(shown) <= {"blue", "green"}
     assert "running None 1 0" in said
-    assert "assignments of 2 arms" in said
+    assert float(said.split()[0]) > 100  # people
     assert namespace["closed"].epoch == 1

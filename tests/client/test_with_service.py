@@ -134,7 +134,11 @@ def test_a_page_key_assigns_and_reports_and_sees_nothing(live, client):
     made_keys = client.keys()
     assert {key.name for key in made_keys} >= {"page"}
     assert {one.name for one in client.algorithms()} > {"dp-se-sharp-person"}
-    assert client.planner(arms=4, epsilon=1, gap=0.05, per_hour=1000).total > 1000
+    plan = client.planner(arms=4, epsilon=1, gap=0.05, per_hour=1000)
+    assert (plan.total > 1000, plan.forecast) == (True, None)
+    seen = client.planner(arms=2, epsilon=1, base_rate=0.3, lift=0.5, per_hour=1000).forecast
+    assert 0 < seen.median <= seen.high
+    assert seen.seconds == pytest.approx(seen.mean * 3.6)
     assert client.set_budget("paged", 12).budget == "12"
     assert "paged" in {one.name for one in client.populations()}
     assert "paged" in {one.name for one in client.experiments()}

@@ -90,6 +90,16 @@ def test_more_tests_take_the_place_of_those_that_they_grew_from():
     assert list(ledger.by_epoch()) == [(of_tests(1, 9, above=True), total(1, last=9)), (of_tests(2, 4, first=10),)]
 
 
+def test_tests_that_halt_without_a_total_close_their_epoch():
+    closes = (of_tests(1, 3),), (of_tests(1, 9, above=True),), (of_tests(2, 2, first=10),), (of_tests(2, 5, 10, True),)
+    ledger = filled(*closes)
+    assert list(ledger) == [of_tests(1, 9, above=True), of_tests(2, 5, 10, True)]
+    assert ledger.epochs == 2
+    assert list(ledger.by_epoch()) == [(of_tests(1, 9, above=True),), (of_tests(2, 5, 10, True),)]
+    assert filled(*ledger.by_epoch()) == ledger == pickle.loads(pickle.dumps(ledger)) == ledger.copy()
+    assert [filled(*closes[:count]).epochs for count in range(5)] == [0, 0, 1, 1, 2]
+
+
 def test_tests_that_never_halt_are_followed_by_what_closed_their_epoch():
     """At the end of a horizon, a cap or a phase: a replay must see that the epoch has closed."""
     ledger = filled(

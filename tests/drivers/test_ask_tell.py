@@ -96,7 +96,7 @@ def test_the_first_reward_stands():
     ticket = bandit.ask()
     assert bandit.tell(ticket, 1.0) is Told.COUNTED
     assert bandit.tell(ticket, 0.0) is Told.DUPLICATE
-    assert sum(bandit._sums) == STEP
+    assert sum(bandit._epoch.sums) == STEP
 
 
 def test_ask_n_gives_fewer_at_the_end_of_an_epoch_and_then_refuses():
@@ -164,7 +164,7 @@ def test_once_settled_rewards_are_not_kept():
     later = bandit.ask(10)
     assert {ticket.arm for ticket in later} == {"A"}
     assert bandit.tell(later, np.ones(10)) == [Told.UNUSED] * 10
-    assert sum(bandit._sums) == 0
+    assert sum(bandit._epoch.sums) == 0
     assert bandit.tell(tickets[0], 1.0) is Told.LATE
 
 
@@ -200,7 +200,7 @@ def test_clip_is_an_option(width):
     bandit = make(clip=True)
     bandit.tell(bandit.ask(), 7.0)
     bandit.tell(bandit.ask(), -7.0)
-    assert sum(bandit._sums) == width
+    assert sum(bandit._epoch.sums) == width
 
 
 def test_unknown_and_foreign_tickets_are_refused():
@@ -286,7 +286,7 @@ def test_a_driver_works_on_a_copy():
 def test_repr_shows_no_total():
     bandit = Bandit(dp_se())
     bandit.tell(bandit.ask(50), np.full(50, 0.123))
-    assert all(str(total) not in repr(bandit) for total in (*bandit._sums, sum(bandit._sums)))
+    assert all(str(total) not in repr(bandit) for total in (*bandit._epoch.sums, sum(bandit._epoch.sums)))
     assert "outstanding=0" in repr(bandit)
 
 
@@ -463,5 +463,5 @@ def test_sixty_four_threads_lose_and_double_nothing_over_many_epochs(name, tmp_p
     assert bandit.policy.epoch >= (5 if name == "adap-ucb" else 1)
     for release in bandit.ledger:
         assert release.steps == counted[release.epoch, release.arm] * STEP
-    open_sums = dict(zip(bandit._names, bandit._sums, strict=True))
+    open_sums = dict(zip(bandit._epoch.names, bandit._epoch.sums, strict=True))
     assert open_sums == {arm: counted[bandit.policy.epoch + 1, arm] * STEP for arm in open_sums}

@@ -5,7 +5,9 @@ from contextlib import nullcontext
 import pytest
 
 from discreet import Bandit
-from tests._tools.ask_tell_machine import stumble, walk
+from discreet.drivers.open_epoch import OpenEpoch
+from discreet.drivers.windows import Deadlines
+from tests._tools.ask_tell_machine import QuickWindows, stumble, walk
 
 
 def test_some_random_walks():
@@ -22,15 +24,43 @@ def test_ten_thousand_steps_of_random_walks(page):
 
 def test_the_model_finds_a_reward_that_is_counted_twice(monkeypatch):
     """A planted bug: a repeated reward counts again."""
-    honest = Bandit._change
+    honest = OpenEpoch.change
 
     def twice(self, place, steps, status):
         honest(self, place, steps, status)
-        if len(self._status) % 2 == 0:
-            self._sums[self._arms[place]] += steps
+        if len(self.status) % 2 == 0:
+            self.sums[self.arms[place]] += steps
 
-    monkeypatch.setattr(Bandit, "_change", twice)
+    monkeypatch.setattr(OpenEpoch, "change", twice)
     assert stumble(400, 30)
+
+
+def test_the_model_finds_a_late_reward_that_counts(monkeypatch):
+    monkeypatch.setattr(OpenEpoch, "is_late", lambda self, place, now: False)
+    assert stumble(400, 30, QuickWindows)
+
+
+def test_the_model_finds_an_epoch_that_closes_before_its_time(monkeypatch):
+    """A planted bug: it closes as soon as all rewards are in, and so shows that everybody has answered."""
+    honest = OpenEpoch.closes_at
+
+    def closes_at(self):
+        return 0 if self.deadlines is not None and self.size and not self.missing else honest.fget(self)
+
+    monkeypatch.setattr(OpenEpoch, "closes_at", property(closes_at))
+    assert stumble(400, 40, QuickWindows)
+
+
+def test_the_model_finds_deadlines_that_a_reload_forgets(monkeypatch):
+    """A planted bug: after a reload the tickets that are out have all the time of the world."""
+    honest = Deadlines.restore
+
+    def restore(self, state, noted):
+        honest(self, {**state, "deadlines": [deadline + 10**6 for deadline in state["deadlines"]]}, noted)
+
+    monkeypatch.setattr(Deadlines, "restore", restore)
+    monkeypatch.setattr(Bandit, "_is_in", lambda self, file: True)
+    assert stumble(400, 40, QuickWindows)
 
 
 def test_the_model_finds_a_file_that_is_not_kept_up_to_date(monkeypatch):

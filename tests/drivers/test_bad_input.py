@@ -88,5 +88,5 @@ def test_a_total_is_not_shown_in_an_error():
         (examples.rule("dp-bernstein"), {None: (0, 987654321)}),
     ):
         with pytest.raises(ArgumentError) as caught:
-            discreet.Totals(algorithm).close(totals)
+            discreet.Totals(algorithm).close_steps(totals)
         assert not any(digits in str(caught.value) for digits in ("300", "987654321"))

@@ -142,7 +142,7 @@ def until_something_closes(driver):
     elif isinstance(driver, Stream):
         driver.feed(STREAM[:200])
     else:
-        driver.close(dict.fromkeys(driver.plan().pulls, 0))
+        driver.close_steps(dict.fromkeys(driver.plan().pulls, 0))
 
 
 def test_room_is_set_aside_before_anything_is_drawn(tmp_path):

@@ -40,7 +40,7 @@ def test_an_open_epoch_of_a_bandit_shows_nothing_of_its_rewards(name):
     tickets = bandit.ask(10)
     for ticket in tickets[: max(1, len(tickets) - 1)]:
         bandit.tell(ticket, ODD)
-    secrets = [total for total in bandit._sums if total]
+    secrets = [total for total in bandit._epoch.sums if total]
     shown = everything(bandit) + everything(bandit.policy) + repr(tickets) + repr(bandit.open_tickets)
     shown += everything(bandit._curator)
     assert not any(look in shown for total in secrets for look in looks_of(total, bandit.policy.grid))
@@ -78,7 +78,7 @@ def test_a_file_has_no_noise_but_a_thresholds_and_no_total_of_a_closed_epoch(cas
         if driver.algorithm.plan() is None:
             assert secret == {}
     assert set(json.loads(path.read_text())["public"]) <= {
-        "kind", "algorithm", "options", "simulated", "clip", "waiting", "default_reward"
+        "kind", "algorithm", "options", "simulated", "clip", "waiting", "window", "default_reward"
     }  # fmt: skip
 
 
@@ -182,7 +182,7 @@ def test_nothing_is_drawn_before_the_rewards_are_in(case, tmp_path):
             break
         drawn = noise.drawn
         if isinstance(driver, Bandit):
-            tickets = driver.ask(10**6)
+            tickets = driver.ask(10**6 if driver.window is None else driver.algorithm.plan().size)
             driver.tell(tickets[1:], np.ones(len(tickets) - 1))
         driver.algorithm.plan()
         driver.save(tmp_path / f"state {number}")

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from discreet import ArgumentError, FinishedError, PrivacyError, SimulatedNoise, Totals
+from discreet import ArgumentError, FinishedError, PrivacyError, SimulatedNoise, Sum, Totals
 from discreet.core.errors import DiscreetError
 from discreet.mechanisms import Curator
 from discreet.testing import ScriptedNoise
@@ -20,7 +20,7 @@ def test_totals_are_released_once_and_learned(tmp_path):
     totals = Totals(algorithm("dp-se"), ScriptedNoise([5, -7]))
     plan = totals.plan()
     assert totals.plan() is plan  # asking changes nothing
-    releases = totals.close({"A": 300 * STEP, "B": 100 * STEP})
+    releases = totals.close_steps({"A": 300 * STEP, "B": 100 * STEP})
     assert [release.steps for release in releases] == [300 * STEP + 5, 100 * STEP - 7]
     assert [release.spans for release in releases] == [((arm, 1, plan.pulls[arm]),) for arm in "AB"]
     assert totals.ledger == releases
@@ -40,14 +40,77 @@ def test_bad_totals_change_nothing(bad, tmp_path):
             totals.save(tmp_path / "state")
         before = totals._head(), totals.algorithm
         with pytest.raises(ArgumentError):
-            totals.close(bad)
+            totals.close_steps(bad)
         assert (totals._head(), totals.algorithm) == before
-        assert len(totals.close(totals_of(totals.plan()))) == 2
+        assert len(totals.close_steps(totals_of(totals.plan()))) == 2
+
+
+@pytest.mark.parametrize("plain", [7, 7.0, np.int64(7), True, "7", None])
+def test_a_plain_number_is_no_total(plain):
+    """A number of clicks and a number of grid steps look alike: neither is taken, and nothing is drawn."""
+    totals = Totals(algorithm("dp-se"), noise := ScriptedNoise([0, 0]))
+    count = totals.plan().pulls["A"]
+    with pytest.raises(
+        ArgumentError, match=rf"arm 'B' needs Sum\(total, rewards={count}\), such as a number of clicks"
+    ):
+        totals.close({"A": Sum(7, rewards=count), "B": plain})
+    assert not noise.scales
+    assert len(totals.close({"A": Sum(7, rewards=count), "B": Sum(7, rewards=count)})) == 2
+
+
+def test_sums_and_rewards_are_totals():
+    wanted = Totals(algorithm("dp-se"), ScriptedNoise([]))
+    count = wanted.plan().pulls["A"]
+    released = wanted.close_steps({"A": 7 * STEP, "B": 3 * STEP // 2})
+    for b in (Sum(1.5, rewards=count), [1.5 - 1, 1, *[0] * (count - 2)], np.array([1, 0.5, *[0] * (count - 2)])):
+        totals = Totals(algorithm("dp-se"), ScriptedNoise([]))
+        assert totals.close({"A": Sum(7, rewards=count), "B": b}) == released
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (Sum(7, rewards=8), r"needs the sum of \d+ rewards, got one of 8"),
+        (Sum(0.1, rewards=None), r"needs the sum of \d+ rewards, got one of None"),
+        ([0.5], r"needs \d+ rewards, got 1"),
+        ([float("nan")], "finite"),
+        ([2.0], "must lie in"),
+    ],
+)
+def test_wrong_sums_and_rewards_change_nothing(wrong, message):
+    totals = Totals(algorithm("dp-se"), noise := ScriptedNoise([0, 0]))
+    count = totals.plan().pulls["A"]
+    for sums in ({"A": Sum(0, rewards=count), "B": wrong}, {"A": wrong, "B": Sum(0, rewards=count)}):
+        with pytest.raises(ArgumentError, match=message):
+            totals.close(sums)
+    for impossible in (count + 1, -1, 0.1, float("inf"), "x"):
+        with pytest.raises(ArgumentError):
+            totals.close(dict.fromkeys("AB", Sum(impossible, rewards=count)))
+    assert not noise.scales
+
+
+def test_a_sum_does_not_show_itself():
+    assert repr(Sum(7312, rewards=9)) == "Sum(..., rewards=9)"
+
+
+@pytest.mark.parametrize("key", ["dp-nas", "dp-bernstein"])
+def test_rules_take_their_samples_one_by_one(key):
+    by_hand, by_steps = (Totals(algorithm(key, alpha=0.5), SimulatedNoise(1)) for _ in range(2))
+    plan = by_hand.plan()
+    ones = [1.0] * plan.size
+    sums = plan.statistic.accumulator(STEP)
+    sums.add(np.full(plan.size, STEP))
+    assert by_hand.close({None: ones}) == by_steps.close_steps(
+        {None: np.full(plan.size, STEP) if plan.many_tests else sums.values}
+    )
+    again = Totals(algorithm(key, alpha=0.5), SimulatedNoise(1))
+    with pytest.raises(ArgumentError, match="needs the rewards of None one by one, got a sum"):
+        again.close({None: Sum(1, rewards=plan.size)})
 
 
 def test_any_integers_are_totals():
     totals = Totals(algorithm("dp-se"), ScriptedNoise([]))
-    releases = totals.close({"A": np.int64(7), "B": np.uint8(3)})
+    releases = totals.close_steps({"A": np.int64(7), "B": np.uint8(3)})
     assert [(release.steps, type(release.steps)) for release in releases] == [(7, int), (3, int)]
 
 

@@ -85,7 +85,7 @@ def check_run(policy, instance, run, source=NoiseByScale):
         totals = {arm: rewards.total(arms.index(arm), counts[arms.index(arm)], count) for arm, count in pulls}
         for arm, count in pulls:
             counts[arms.index(arm)] += count
-        released, now = driver.close(totals if learns else None), driver.algorithm
+        released, now = driver.close_steps(totals if learns else None), driver.algorithm
         if releases is not None:
             assert listed(released, run["prices"]) == without_kinds(releases)
         assert (now.best_arm, list(now.viable)) == (best, viable)

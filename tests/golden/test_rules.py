@@ -108,7 +108,7 @@ def test_each_decision_releases_what_it_did_before(key, index):
             assert plan.pulls == {None: after - taken}
             assert plan.learns == bool(releases)
             exact = {None: exact_of(plan, grid, values[taken:after], clip)} if plan.learns else None
-            assert listed(driver.close(exact), run["prices"]) == releases, run["script"]
+            assert listed(driver.close_steps(exact), run["prices"]) == releases, run["script"]
             assert (driver.algorithm.samples, driver.algorithm.halted) == (after, halted)
             taken = after
         assert driver.plan() is None

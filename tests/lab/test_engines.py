@@ -1,6 +1,7 @@
 """Every engine gives the same numbers, hands errors on, and ends when it is told to."""
 
 import os
+import re
 import socket
 import sys
 import threading
@@ -11,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from discreet._install import install
 from discreet.core.errors import ArgumentError
 from discreet.lab.engines import ENGINES, Dask, Processes, Ray, Serial, Threads, make_engine, usable_cpus
 
@@ -279,5 +281,5 @@ def test_bad_choices(arguments, message):
 @pytest.mark.parametrize(("name", "module"), [("dask", "distributed"), ("ray", "ray")])
 def test_a_missing_package_is_named(monkeypatch, name, module):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ArgumentError, match=rf"engine '{name}' needs {module}: pip install 'discreet\[{name}\]'"):
+    with pytest.raises(ArgumentError, match=rf"engine '{name}' needs {module}: {re.escape(install(name))}"):
         make_engine(name)

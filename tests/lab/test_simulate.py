@@ -1,6 +1,7 @@
 """The simulator: right pull by pull, the same however it is run, kind to bad input, and able to choose an engine."""
 
 import multiprocessing
+import re
 import sys
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import stats
 
 import discreet
 from discreet import SimulatedNoise
+from discreet._install import install
 from discreet.core.errors import ArgumentError
 from discreet.lab import (
     Beta,
@@ -97,7 +99,7 @@ def slow_run(setting, number):
         rewards = setting.instance.rewards
         grid = policy.grid
         totals = plan.pulls if plan.learns else ()
-        driven.close({arm: rewards[arm].total(rngs[arm], plan.pulls[arm], grid) for arm in totals})
+        driven.close_steps({arm: rewards[arm].total(rngs[arm], plan.pulls[arm], grid) for arm in totals})
         assert policy.time == len(sequence)
         for arm in set(policy.arms) - set(policy.viable):
             left.setdefault(arm, policy.time)
@@ -454,7 +456,7 @@ def no_numba(monkeypatch):
 def test_without_numba_objects_run_and_one_warning_says_how_to_get_it(no_numba):
     simulate("dp-se", [0.2, 0.8], horizon=300, runs=2, epsilon=1.0)  # what has no kernel has nothing to say
     simulate("dp-exp-nas", 0.5, runs=2, epsilon=1.0, **EASY)
-    with pytest.warns(SlowWarning, match=r"numba is not installed.*pip install 'discreet\[lab\]'") as caught:
+    with pytest.warns(SlowWarning, match=rf"numba is not installed.*{re.escape(install('lab'))}") as caught:
         found = simulate("ucb", [0.2, 0.8], horizon=300, runs=2)
     assert len(caught) == 1
     rule = simulate("nas", 0.5, runs=2, **EASY)  # a second warning would be an error
@@ -511,7 +513,7 @@ def test_general_arms_pay_what_they_should_and_an_error_would_show(low, high):
                 arm: sum(map(policy.grid.encode, rewards[arm][past[arm] : past[arm] + count]))
                 for arm, count in plan.pulls.items()
             }
-            driven.close(totals)
+            driven.close_steps(totals)
         expected[number] = policy.pulls
     assert len(np.unique(expected[:, 0])) > 25  # so there is a law to compare
     result = simulate("se", arms, runs=runs, **given)

@@ -20,6 +20,7 @@ from tests._tools.curators import COINS, Counted, make
 
 ONE = TotalsQuery((1.0,))
 TESTS = ThresholdQuery((9,), (10**6,), 0.6, 0.4)
+ALONE = TESTS._replace(epsilon=1.0, release_epsilon=None)
 COUNTER = CounterQuery(1.0, 99)
 NINE, BOTH, STEP = {"A": 9}, {"A": 9, "B": 9}, {"A": 1}
 UP = math.nextafter(1.0, 2.0)
@@ -56,6 +57,8 @@ REFUSALS = {
     "twice its epsilon": Refusal(BEYOND, Plan(1, BOTH, TotalsQuery((2.0,)))),
     "parts that add up to more": Refusal(BEYOND, Plan(1, NINE, TotalsQuery((0.5, 0.6)), Statistic.PAIRS)),
     "tests and totals that add up to more": Refusal(BEYOND, Plan(1, NINE, TESTS._replace(epsilon=0.7))),
+    "tests alone above the promise": Refusal(BEYOND, Plan(1, NINE, ALONE._replace(epsilon=UP))),
+    "tests alone for nothing": Refusal("must be positive", Plan(1, NINE, ALONE._replace(epsilon=0.0))),
     "a counter above the promise": Refusal(BEYOND, Plan(1, STEP, CounterQuery(1.1, 99))),
     "a later query above the promise": Refusal(BEYOND, Plan(2, NINE, TotalsQuery((1.5,))), (Plan(1, NINE, ONE),)),
     "samples": Refusal("inf, beyond", Plan(1, NINE, SamplesQuery())),
@@ -73,6 +76,14 @@ REFUSALS = {
     "an infinite price": Refusal(BEYOND, Plan(1, NINE, TotalsQuery((math.inf,)))),
     "another price of tests within a series": Refusal(CHARGED, goes_on(epsilon=0.5), (Plan(1, NINE, TESTS),)),
     "another price of totals within a series": Refusal(CHARGED, goes_on(release_epsilon=0.3), (Plan(1, NINE, TESTS),)),
+    "totals within a series of tests alone": Refusal(
+        CHARGED, goes_on(epsilon=0.6), (Plan(1, NINE, TESTS._replace(release_epsilon=None)),)
+    ),
+    "tests alone within a series with totals": Refusal(CHARGED, goes_on(release_epsilon=None), (Plan(1, NINE, TESTS),)),
+    "tests alone after the one that halts": Refusal(
+        "has halted", Plan(2, NINE, ALONE._replace(counts=(18,))),
+        (Plan(1, NINE, ALONE._replace(limits=(-(10**6),))),), FinishedError,
+    ),
     "another measure within a series": Refusal(CHARGED, goes_on(measure=Measure.ONE_SIDED), (Plan(1, NINE, TESTS),)),
     "another horizon within a series": Refusal(
         CHARGED, Plan(2, STEP, CounterQuery(1.0, 100)), (Plan(1, STEP, COUNTER),)
@@ -211,7 +222,7 @@ def test_what_a_person_has_paid_before_counts():
 
 def test_what_persons_have_paid_is_read_from_the_ledger():
     driver = Totals(make_policy("dp-se-person", ["A", "B"], epsilon=1.0, horizon=10**8), Counted())
-    driver.close(dict.fromkeys("AB", 0))
+    driver.close_steps(dict.fromkeys("AB", 0))
     curator, plan = Curator.of(driver.algorithm, Counted()), driver.plan()
     dear = plan._replace(query=TotalsQuery((1.0,), series=plan.query.series))
     with pytest.raises(PrivacyError, match=BEYOND):

@@ -59,7 +59,7 @@ def rule_recording(name, mean=0.4, **options):
 
 def places(recording, size):
     """Yield an arm and a pull in the first, in a middle and in the last release, and one that comes after them."""
-    releases = [release for release in recording.ledger if release.steps is not None]
+    releases = [release for release in recording.ledger if release.steps is not None] or recording.ledger
     spans = [releases[index].spans[0] for index in sorted({0, len(releases) // 2, len(releases) - 1})]
     yield from ((arm, first - 1) for arm, first, _ in spans)
     arm, first, last = spans[-1]
@@ -176,7 +176,7 @@ def test_a_file_that_is_loaded_half_way_is_replayed(tmp_path):
             plan = driver.plan()
             yield plan
             past, taken = taken, {arm: taken[arm] + plan.pulls.get(arm, 0) for arm in taken}
-            yield driver.close({
+            yield driver.close_steps({
                 arm: policy.grid.total(rewards[arm][past[arm] : taken[arm]]) for arm in plan.pulls
             })  # fmt: skip
             driver = Totals.load(path, SimulatedNoise(2))
@@ -220,8 +220,8 @@ def receipt_that_knows(patch):
     """Who has told a reward of 0 is thanked otherwise."""
     honest = Bandit._count
 
-    def count(self, number, steps):
-        told = honest(self, number, steps)
+    def count(self, number, steps, now):
+        told = honest(self, number, steps, now)
         return told if steps or told is not Told.COUNTED else Told.DUPLICATE
 
     patch.setattr(Bandit, "_count", count)
@@ -231,17 +231,17 @@ def order_that_knows(patch):
     """The order of later tickets depends on rewards."""
     honest = Bandit._count
 
-    def count(self, number, steps):
+    def count(self, number, steps, now):
         if steps:
             self._rng.random()
-        return honest(self, number, steps)
+        return honest(self, number, steps, now)
 
     patch.setattr(Bandit, "_count", count)
 
 
 def open_sums_for_debugging(patch):
     """Whoever prints a driver sees the exact totals of its open epoch."""
-    patch.setattr(Bandit, "__repr__", lambda self: f"Bandit({self._sums})")
+    patch.setattr(Bandit, "__repr__", lambda self: f"Bandit({self._epoch.sums})")
 
 
 def result_that_peeks(patch):
@@ -306,7 +306,7 @@ def test_what_ends_early_or_goes_on_is_a_difference():
 
     def play(driver, rewards):
         for _ in range(next(lengths)):
-            driver.close(dict.fromkeys(driver.plan().pulls, 0))
+            driver.close_steps(dict.fromkeys(driver.plan().pulls, 0))
         return []
 
     recording = Recording(lambda: Totals(policy, SimulatedNoise(1)), {"A": [], "B": []}, play)
@@ -322,4 +322,4 @@ def test_nothing_stays_behind_when_a_recording_fails():
     policy = examples.policy("dp-imed")
     with pytest.raises(ZeroDivisionError):
         Recording(lambda: Totals(policy), {}, lambda driver, rewards: [1 / 0])
-    assert Totals(policy, SimulatedNoise(1)).close(dict.fromkeys("AB", 0))
+    assert Totals(policy, SimulatedNoise(1)).close_steps(dict.fromkeys("AB", 0))

@@ -46,6 +46,7 @@ READABLE = [
     "/ledger?population=patients-2026",
     "/planner",
     "/planner?arms=4&epsilon=1&gap=0.05&beta=0.05&per_hour=500&window=1&window_unit=days",
+    "/planner?arms=3&epsilon=1&base_rate=10&lift=50&per_hour=500",
 ]
 CHANGING = ["/experiments/new", f"{DRAFT}/edit", "/keys"]
 EVERY = [*READABLE, *CHANGING]
@@ -881,6 +882,11 @@ def test_the_options_of_an_algorithm(admin):
         ("beta=1", "below 1"),
         ("gap=0", "above 0"),
         ("gap=1.5", "between 0 and 1"),
+        ("gap=0.1&lift=20", "Give a gap or a lift, not both"),
+        ("gap=&lift=", "Give the gap; or a base rate and a lift"),
+        ("base_rate=&lift=20", "Give the rate that the lift is a share of"),
+        ("base_rate=90&lift=20", "must leave room for the best arm"),
+        ("base_rate=3&lift=0.00001", "told apart by"),
         ("epsilon=x", "Give a number"),
         ("per_hour=-3", "above 0"),
         ("window=x", "Give a number"),
@@ -897,7 +903,17 @@ def test_a_plan(admin):
     text = admin.get("/planner?arms=4&epsilon=1&gap=0.05&beta=0.05&per_hour=500&window=1&window_unit=days").text
     assert re.search(r"<strong>[\d,]+</strong> assignments", text)
     assert "Ends after" in text
+    assert "in the worst case" in text
+    assert "on average" not in text
     assert "No plan yet" in admin.get("/planner").text
+
+
+def test_a_plan_with_a_base_rate_is_a_forecast(admin):
+    text = admin.get("/planner?arms=2&epsilon=1&base_rate=30&lift=50&per_hour=500&window=1&window_unit=days").text
+    assert re.search(r"<strong>[\d,]+</strong> assignments on average, about <strong>\d+ (hours|days)</strong>", text)
+    assert "Whatever the rates" in text
+    both = admin.get("/planner?arms=2&epsilon=1&base_rate=30&gap=0.15&per_hour=500&window=1&window_unit=days").text
+    assert both[both.index("on average") - 30 :][:100] == text[text.index("on average") - 30 :][:100]
 
 
 def test_the_ledger(board, admin):

@@ -7,6 +7,7 @@ import pytest
 
 from discreet.service import threads
 from discreet.service.experiments.control import Control
+from discreet.service.http import authorization
 from discreet.service.messages import ExperimentsQuery, KeysQuery, LedgerQuery, NewKey
 from discreet.service.storage import schema
 from tests._tools.service_copies import copies, statements
@@ -22,7 +23,8 @@ def release_one(world, name="banners", **more):
 
 
 @pytest.mark.parametrize("stale", [False, True])
-def test_a_list_takes_as_many_statements_for_many_as_for_some(world, stale):
+def test_a_list_takes_as_many_statements_for_many_as_for_some(world, stale, monkeypatch):
+    monkeypatch.setattr(authorization, "_MOMENT", 3600.0)  # a key is looked up once, however slow the machine is
     release_one(world, privacy_unit="person")
     copies(world, "banners", MANY)
     if stale:  # snapshots that are behind: algorithms are rebuilt, from what was read at once
@@ -35,7 +37,7 @@ def test_a_list_takes_as_many_statements_for_many_as_for_some(world, stale):
                 found = web.get(f"/v1/experiments?limit={limit}").json()["experiments"]
             assert len(found) == limit
             assert all(one["arms"][0]["mean"] is not None for one in found)
-            counts.append(len([one for one in seen if "api_key" not in one]))
+            counts.append(len(seen))
     assert counts[0] == counts[1] <= 6
 
 

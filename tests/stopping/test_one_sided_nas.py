@@ -194,6 +194,6 @@ def test_samples_far_from_0_are_exact():
     rule = DPOneSidedNAS(epsilon=1.0, alpha=1e-8, beta=0.1, low=1e6, high=1e6 + 1, max_samples=2**30)
     driver = Totals(rule, SimulatedNoise(1))
     while (plan := driver.plan()) is not None:
-        driver.close({None: plan.size * rule.grid.width // 2})
+        driver.close_steps({None: plan.size * rule.grid.width // 2})
     assert driver.algorithm.halted
     assert abs(driver.algorithm.estimate - 1e6 - 0.5) <= 1e-2

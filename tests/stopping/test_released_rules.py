@@ -193,7 +193,7 @@ def test_after_the_last_test_samples_decide_nothing():
     driver = Totals(DPReleasedNAS(epsilon=2.0, radius=1.0, growth=10.0, **EASY), SimulatedNoise(1))
     rule = driver.algorithm
     for _ in rule.ends[1:]:
-        driver.close({None: driver.plan().size * rule.grid.width // 2})  # a mean of 0
+        driver.close_steps({None: driver.plan().size * rule.grid.width // 2})  # a mean of 0
     plan = driver.plan()
     assert (plan.size, plan.learns) == (2**50, False)
     assert driver.close() == ()

@@ -96,7 +96,7 @@ class TestEveryRule:
             sums = plan.statistic.accumulator(grid.width)
             sums.add(steps)
             exact = sums.values if len(sums.values) > 1 else sums.values[0]
-            driver.close({None: steps if plan.many_tests else exact})
+            driver.close_steps({None: steps if plan.many_tests else exact})
         rule = driver.algorithm
         assert (rule.halted, rule.estimate, rule.samples) == (True, whole.estimate, whole.samples)
         assert driver.ledger == whole.ledger
@@ -268,8 +268,8 @@ def test_bad_totals_change_nothing(name, bad):
     driver, same = (Totals(example(name), ByScale(12)) for _ in range(2))
     for wrong in ({None: bad}, bad):
         with pytest.raises(ArgumentError, match="total"):
-            driver.close(wrong)
-    assert driver.close({None: 1}) == same.close({None: 1})
+            driver.close_steps(wrong)
+    assert driver.close_steps({None: 1}) == same.close_steps({None: 1})
 
 
 # ---------------------------------------------------------------------- planted faults

@@ -68,7 +68,7 @@ def test_the_exponential_rule_starts_testing_at_two():
     driver, plans = Totals(rule, SimulatedNoise(0)), []
     for _ in range(5):
         plans.append(driver.plan().size)
-        driver.close({None: rule.grid.width // 2 * plans[-1]})
+        driver.close_steps({None: rule.grid.width // 2 * plans[-1]})
     assert plans == [2, 2, 4, 8, 16]
 
 

@@ -279,7 +279,9 @@ def test_the_plan_is_what_the_policy_does_on_arms_that_it_cannot_tell_apart(arms
     for _ in range(plan.epochs):
         wanted = epochs.plan().pulls
         played.append(set(wanted.values()))
-        epochs.close({arm: int(rewards.binomial(count, 0.5)) * policy.grid.width for arm, count in wanted.items()})
+        epochs.close_steps(
+            {arm: int(rewards.binomial(count, 0.5)) * policy.grid.width for arm, count in wanted.items()}
+        )
     assert played == [{count} for count in plan.pulls_per_arm]
     assert epochs.algorithm.time == plan.total == arms * theory.dp_se_pulls(gap, arms, epsilon, beta)
     assert theory.resolvable_gap([plan.total - 1, plan.total], arms, epsilon, beta).tolist() == [
@@ -372,6 +374,7 @@ FUNCTIONS = {
     "karwa_vadhan_loss": (10, 0.1, 0.5),
     "nas_upper_bound": (0.3, 0.1, 0.05),
     "doubling_nas_upper_bound": (0.3, 0.1, 0.05),
+    "least_level": (0.1, 0.05, 0.5),
     "stopping_excess": (0.003, 0.1, 0.05),
     "tree_levels": (1000,),
     "tree_variance": (1000, 0.5),

@@ -26,11 +26,11 @@ from discreet.core.releases import Kind
 from discreet.core.statistics import Statistic
 from discreet.mechanisms import BinaryTree, Curator, HybridCounter, SparseVector
 from discreet.mechanisms.sparse_vector import OF_ARMS
-from discreet.testing.exact import probability
+from discreet.testing.exact import ScriptedNoise, probability
 from discreet.theory.person_level import HALF, THIRD, epoch_epsilon
 
 _IMPORTS = """
-Require Import ZArith QArith List Bool.
+Require Import Reals ZArith QArith List Bool.
 Require Import Discreet.Rewards Discreet.Grid Discreet.Trees Discreet.OpenNodes Discreet.Hybrid Discreet.Counting.
 Require Import Discreet.SparseVector Discreet.Formulas.
 Import ListNotations.
@@ -114,7 +114,9 @@ def _comparisons() -> Iterator[Comparison]:
     yield from _trees(rng)
     yield from _prices(rng)
     yield from _spans(rng)
+    yield from _folded_noise()
     yield from _sparse_vectors(rng)
+    yield from _ends_of_vectors()
 
 
 def _noise() -> Iterator[Comparison]:
@@ -280,6 +282,43 @@ def _spans(rng: random.Random) -> Iterator[Comparison]:
         yield Comparison("rewards in totals", f"flat_map (fun s => {ends_of}) ({totals})", expected)
 
 
+def _folded_noise() -> Iterator[Comparison]:
+    """Compare the noises of one-sided tests, B and A, with the law of the proofs: what the code makes of each draw."""
+    values, draws = range(8), range(-9, 10)
+    query = ThresholdQuery((1,), (2**60,), 0.7, None, Measure.ONE_SIDED)
+    for decay in (Fraction(1, 100), Fraction(1, 2), Fraction(99, 100)):
+        scale = -1 / math.log(decay)
+        laws: list[dict[int, Fraction]] = [{}, {}]
+        for draw in draws:
+            vector = SparseVector(query, (1,), Grid(0.0, 1.0, 3), ScriptedNoise([draw]))
+            vector.answer(Plan(1, {1: 1}, query), {1: 0}, {1: 0})
+            other = SparseVector(query, (1,), Grid(0.0, 1.0, 3), ScriptedNoise([draw]))
+            assert vector._threshold_noise is not None
+            for law, value in zip(laws, (vector._threshold_noise, -int(other._test_noise(1)[0])), strict=True):
+                law[value] = law.get(value, Fraction(0)) + Fraction(probability(draw, scale))
+        for law in laws:
+            expected = _parts(law.get(value, Fraction(0)) for value in values)
+            folded = f"flat_map (fun z => both (folded_by_decay {_q(decay)} z)) {_list(values)}"
+            yield Comparison("folded noise", folded, expected, _nearly)
+
+
+def _ends_of_vectors() -> Iterator[Comparison]:
+    """Compare what a sparse vector costs, and how many totals it releases where it halts."""
+    for measure, others in ((Measure.ONE_SIDED, ()), (Measure.DISTANCE, ()), (Measure.SPREAD, (2, 3))):
+        arms = (1, *others)
+        for epsilon, release in ((0.7, 0.3), (0.5, 0.1), (1.0, None), (1 / 3, None)):
+            query = ThresholdQuery((1,), (-(2**60),), epsilon, release, measure)  # it halts at once
+            curator = Curator(
+                Grid(0.0, 1.0), Privacy(1.0, Unit.REWARD, ""), SimulatedNoise(1), taken=dict.fromkeys(arms, 0)
+            )
+            _, *totals = curator.release(Plan(1, dict.fromkeys(arms, 1), query), dict.fromkeys(arms, 0))
+            scale = "None" if release is None else "(Some 1%R)"
+            told = f"of_nat (length (told nat 1%nat {_list(f'{arm}%nat' for arm in others)} {scale}))"
+            yield Comparison("totals at the halt", f"[{told}]", [len(totals)])
+            price = f"both (Qred (vector_price {_q(epsilon)} {'None' if release is None else f'(Some {_q(release)})'}))"
+            yield Comparison("price of a sparse vector", price, _parts([sum(map(Fraction, query.prices))]))
+
+
 def _sparse_vectors(rng: random.Random) -> Iterator[Comparison]:
     """Compare the scales of tests, and what they measure."""
     for bits, share_of_totals in ((0, 0.1), (10, 1 / 3), (20, 0.5)):
@@ -291,11 +330,13 @@ def _sparse_vectors(rng: random.Random) -> Iterator[Comparison]:
     for measure, name in names.items():
         for grid in (Grid(0.0, 1.0, 3), Grid(-1.0, 1.0, 3)):
             arms = (1, 2, 3) if measure in OF_ARMS else (1,)
-            vector = SparseVector(ThresholdQuery((1,), (0,), 0.7, 0.3, measure), arms, grid, SimulatedNoise(1))
-            wanted = f"{_q(grid.width)} {_q(0.7)}"
-            factor = f"is_enough ({_q(vector.scale)} / inject_Z (factor {name})) {wanted}"
-            less = f"is_enough ({_q(math.nextafter(vector.scale, 0))} / inject_Z (factor {name})) {wanted}"
-            yield Comparison("scales of tests", f"[bit ({factor}); bit ({less})]", [1, 0])
+            for release in (None, 0.3):
+                query = ThresholdQuery((1,), (0,), 0.7, release, measure)
+                vector = SparseVector(query, arms, grid, SimulatedNoise(1))
+                wanted = f"{_q(grid.width)} {_q(0.7)}"
+                factor = f"is_enough ({_q(vector.scale)} / inject_Z (factor {name})) {wanted}"
+                less = f"is_enough ({_q(math.nextafter(vector.scale, 0))} / inject_Z (factor {name})) {wanted}"
+                yield Comparison("scales of tests", f"[bit ({factor}); bit ({less})]", [1, 0])
             for _ in range(10):
                 count = rng.randint(1, 5)
                 rewards = {arm: [rng.randint(0, grid.width) for _ in range(count)] for arm in arms}

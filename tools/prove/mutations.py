@@ -207,6 +207,35 @@ MUTATIONS = (
         "SparseVector.tests_price",
     ),
     Mutation(
+        "one-sided noise for a distance from 0",
+        "SparseVector",
+        (
+            (
+                "match m with OneSided => true | _ => false end.",
+                "match m with OneSided | Distance => true | _ => false end.",
+            ),
+        ),
+        "SparseVector.tests_price",
+    ),
+    Mutation(
+        "the noise of one-sided tests is folded up, as that of their threshold",
+        "SparseVector",
+        (
+            (
+                "if one_sided m then folded_down scale else mass scale.",
+                "if one_sided m then folded scale else mass scale.",
+            ),
+            ("auto using mass_adds_up, folded_down_adds_up.", "auto using mass_adds_up, folded_adds_up."),
+        ),
+        "SparseVector.test_goes_down",
+    ),
+    Mutation(
+        "totals at the halt, where only answers are paid for",
+        "SparseVector",
+        (("match release_scale with Some _ => arms | None => [] end.", "match release_scale with _ => arms end."),),
+        "SparseVector.told_cost",
+    ),
+    Mutation(
         "the totals at the halt are free",
         "SparseVector",
         (

@@ -6,13 +6,12 @@ from discreet.audit.events import Facts
 from discreet.core.errors import FinishedError
 from discreet.core.grid import BITS, Grid
 from discreet.core.plans import Arm, CounterQuery, Measure, Plan, Query, ThresholdQuery, TotalsQuery
-from discreet.core.privacy import Privacy, Unit, split
+from discreet.core.privacy import Privacy, Unit
 from discreet.mechanisms import Curator
 
 WIDTH = 2**BITS  # the sensitivity of a reward in [0, 1]
 ALL, HALF = WIDTH, WIDTH // 2
 EACH = 4  # rewards of each arm between two tests of a spread
-_TESTS = 1 - 1e-6  # the share of epsilon that tests get: the totals that follow are of no interest here
 
 Answer = Callable[[float, list[int]], Facts]
 
@@ -73,12 +72,13 @@ def _answers(epsilon: float, measure: Measure, totals: list[dict[Arm, int]], lim
     """Return the answers of a sparse vector, with an attempt to go on after the first yes."""
     made, facts, epoch = _curator(epsilon, list(totals[0])), Facts(), 1
     for number, (paid, limit) in enumerate(zip(totals, limits, strict=True), 1):
-        query = ThresholdQuery((number * each,), (limit,), *split(epsilon, _TESTS), measure)
+        query = ThresholdQuery((number * each,), (limit,), epsilon, None, measure)
         try:
-            tests, *_ = made.release(Plan(epoch, dict.fromkeys(paid, each), query), paid)
+            tests, *more = made.release(Plan(epoch, dict.fromkeys(paid, each), query), paid)
         except FinishedError:
             break
         facts[f"answer {number}"] = tests.above
+        facts |= {f"total {place} at test {number}": one.steps for place, one in enumerate(more)}  # none is due
         epoch += tests.above
     return facts
 

@@ -130,7 +130,7 @@ class Session:
         """Return what to sample next."""
         return self.algorithm.plan()  # type: ignore[no-any-return]
 
-    def close(self, totals: Mapping[Arm, Any] | None = None) -> None:
+    def close_steps(self, totals: Mapping[Arm, Any] | None = None) -> None:
         """Release the open epoch, and learn from it.
 
         Args:
@@ -190,7 +190,7 @@ def by_totals(policy: Policy, rewards: Rewards, reload: bool = False) -> Facts:
             break
         if reload and epoch < _RELOADS:
             driver.reload()
-        driver.close(_totals(plan, known, rewards) if plan.learns else None)
+        driver.close_steps(_totals(plan, known, rewards) if plan.learns else None)
         if reload and epoch < _RELOADS:
             driver.reload()
     return _policy_facts(driver.algorithm, plans)

@@ -37,6 +37,7 @@ class BatchedPolicy(Policy):
         "follows from what they released"
     )
     theorem = Theorem.REWARDS
+    fixed_blocks = True
     forgets: ClassVar[bool] = False
 
     epsilon: Positive

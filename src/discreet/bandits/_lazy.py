@@ -31,6 +31,7 @@ class LazyPolicy(Policy):
     )
     theorem = Theorem.REWARDS
     keeps_secrets = True
+    fixed_blocks = True
 
     epsilon: Positive
     _totals: list[int] = field(init=False, repr=False, default_factory=list)  # of the last whole blocks

@@ -31,7 +31,7 @@ class DPBestArm(DPSuccessiveElimination):
     >>> width = epochs.algorithm.grid.width
     >>> while (plan := epochs.plan()):
     ...     means = {"A": 0.5, "B": 0.6}
-    ...     _ = epochs.close({arm: int(means[arm] * n * width) for arm, n in plan.pulls.items()})
+    ...     _ = epochs.close_steps({arm: int(means[arm] * n * width) for arm, n in plan.pulls.items()})
     >>> found = epochs.algorithm
     >>> found.settled, found.best_arm, found.time
     (True, 'B', 8810)

@@ -57,7 +57,7 @@ class DPChernoffIMED(DPIMED):
     >>> policy.plan().pulls
     {'A': 19, 'B': 19}
     >>> epochs = Totals(policy, noise=SimulatedNoise(seed=1))
-    >>> _ = epochs.close({"A": 4 * policy.grid.width, "B": 14 * policy.grid.width})
+    >>> _ = epochs.close_steps({"A": 4 * policy.grid.width, "B": 14 * policy.grid.width})
     >>> epochs.algorithm.best_arm, epochs.plan().pulls
     ('B', {'B': 10})
     """

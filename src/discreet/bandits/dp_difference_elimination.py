@@ -54,7 +54,7 @@ class DPDifferenceElimination(Elimination):
     >>> epochs = Totals(policy, noise=SimulatedNoise(seed=1))
     >>> while len(epochs.algorithm.viable) == 2:  # A always pays, B never does
     ...     pulls = epochs.plan().pulls
-    ...     _ = epochs.close({"A": pulls["A"] * policy.grid.width, "B": 0})
+    ...     _ = epochs.close_steps({"A": pulls["A"] * policy.grid.width, "B": 0})
     >>> epochs.algorithm.best_arm, epochs.algorithm.taken
     ('A', {'A': 1024, 'B': 1024})
     """

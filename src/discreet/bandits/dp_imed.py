@@ -38,7 +38,7 @@ class DPIMED(BatchedPolicy):
     >>> policy.plan().pulls
     {'A': 16, 'B': 16}
     >>> epochs = Totals(policy, noise=SimulatedNoise(seed=1))
-    >>> _ = epochs.close({"A": 4 * policy.grid.width, "B": 12 * policy.grid.width})
+    >>> _ = epochs.close_steps({"A": 4 * policy.grid.width, "B": 12 * policy.grid.width})
     >>> epochs.algorithm.best_arm, epochs.plan().pulls
     ('B', {'B': 16})
     """

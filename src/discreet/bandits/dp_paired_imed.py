@@ -49,12 +49,13 @@ class DPPairedIMED(BatchedPolicy):
     >>> policy.plan().pulls
     {'A': 19, 'B': 19, 'C': 19}
     >>> epochs = Totals(policy, noise=SimulatedNoise(seed=1))
-    >>> _ = epochs.close({arm: wins * policy.grid.width for arm, wins in zip("ABC", (4, 14, 12))})
+    >>> _ = epochs.close_steps({arm: wins * policy.grid.width for arm, wins in zip("ABC", (4, 14, 12))})
     >>> epochs.algorithm.best_arm, epochs.plan().pulls
     ('B', {'B': 10})
     """
 
     key = "dp-paired-imed"
+    fixed_blocks = False
     kernel = "paired"
 
     ratio: Real = 1.5

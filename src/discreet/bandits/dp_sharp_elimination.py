@@ -47,7 +47,7 @@ class DPSharpElimination(Elimination):
     >>> policy.plan().pulls
     {'A': 65, 'B': 65}
     >>> epochs = Totals(policy, noise=SimulatedNoise(seed=1))
-    >>> released = epochs.close({"A": policy.grid.width * 10, "B": policy.grid.width * 50})
+    >>> released = epochs.close_steps({"A": policy.grid.width * 10, "B": policy.grid.width * 50})
     >>> round(policy.grid.mean(released[1].steps, 65), 4)
     0.8463
     >>> epochs.algorithm.best_arm, epochs.plan().pulls
@@ -60,6 +60,7 @@ class DPSharpElimination(Elimination):
         "the tests follow from what they released"
     )
     theorem = Theorem.REWARDS
+    fixed_blocks = True
     kernel = "sharp_elimination"
 
     epsilon: Positive

@@ -41,7 +41,7 @@ class DPSparseVectorElimination(Elimination):
     >>> epochs = Totals(policy, noise=SimulatedNoise(seed=1))
     >>> while len(epochs.algorithm.viable) == 2:  # A always pays, B never does
     ...     pulls = epochs.plan().pulls
-    ...     _ = epochs.close({"A": pulls["A"] * policy.grid.width, "B": 0})
+    ...     _ = epochs.close_steps({"A": pulls["A"] * policy.grid.width, "B": 0})
     >>> epochs.algorithm.best_arm, epochs.algorithm.taken
     ('A', {'A': 2048, 'B': 2048})
     >>> [(str(release.kind), release.tests) for release in epochs.ledger]

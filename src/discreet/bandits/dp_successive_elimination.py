@@ -40,7 +40,7 @@ class DPSuccessiveElimination(Elimination):
     >>> policy.plan().pulls
     {'A': 1535, 'B': 1535}
     >>> epochs = Totals(policy, noise=SimulatedNoise(seed=1))
-    >>> _ = epochs.close({"A": policy.grid.width * 300, "B": policy.grid.width * 900})
+    >>> _ = epochs.close_steps({"A": policy.grid.width * 300, "B": policy.grid.width * 900})
     >>> epochs.algorithm.best_arm, epochs.plan().pulls
     ('B', {'B': 6930})
     """

@@ -44,7 +44,7 @@ class LazyDPTS(LazyPolicy):
     >>> for _ in range(12):  # every reward of A is 0.25, and of B 0.75
     ...     pulls = epochs.plan().pulls
     ...     totals = {arm: count * policy.grid.width // 4 * {"A": 1, "B": 3}[arm] for arm, count in pulls.items()}
-    ...     released = epochs.close(totals)
+    ...     released = epochs.close_steps(totals)
     >>> pulls, epochs.algorithm.unreleased, epochs.algorithm.best_arm
     ({'A': 5, 'B': 256}, {'A': 12, 'B': 0}, 'B')
     >>> released[0].spans

@@ -37,7 +37,7 @@ class AnytimeLazyUCB(LazyPolicy):
     >>> for _ in range(18):  # every reward of A is 0.25, and of B 0.75
     ...     pulls = epochs.plan().pulls
     ...     totals = {arm: count * policy.grid.width // 4 * {"A": 1, "B": 3}[arm] for arm, count in pulls.items()}
-    ...     released = epochs.close(totals)
+    ...     released = epochs.close_steps(totals)
     >>> pulls, epochs.algorithm.unreleased, epochs.algorithm.best_arm
     ({'B': 1246, 'A': 128}, {'A': 0, 'B': 1246}, 'B')
     >>> released[0].spans

@@ -8,6 +8,8 @@ import sys
 import threading
 from collections.abc import Sequence
 
+from discreet._install import install
+
 FAILED, INTERRUPTED = 1, 130  # exit codes
 
 
@@ -20,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from discreet.cli._run import run  # noqa: PLC0415  (needs typer and rich)
     except ModuleNotFoundError as error:
-        print(f"error: the command line needs {missing_package(error)}: pip install 'discreet[lab]'", file=sys.stderr)
+        print(f"error: the command line needs {missing_package(error)}: {install('lab')}", file=sys.stderr)
         return FAILED
     code = run(sys.argv[1:] if arguments is None else arguments)
     if code == INTERRUPTED and arguments is None and threading.active_count() > 1:

@@ -100,6 +100,11 @@ def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, metavar=metavar, help=text, **more)
 
 
+def flag(text: str, *names: str, **more: Any) -> Any:
+    """Return an option without a value. See `option` for the arguments."""
+    return typer.Option(*names, help=text, metavar="", **more)  # no <bool>, as if it took one
+
+
 def whole(text: str, **more: Any) -> Any:
     """Return an option that takes a whole number. See `option` for the arguments."""
     return option("NUMBER", text, parser=read_whole, **more)
@@ -176,7 +181,7 @@ def choose_instance(name: str | None, arms: int | None, own_arms: Sequence[str] 
 
 # ---------------------------------------------------------------------- the types of shared options
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
+Json = Annotated[bool, flag("Print one JSON document, and nothing else, on stdout.", "--json")]
 OptionTexts = Annotated[
     list[str] | None, option("NAME=VALUE", "Any other option of the policy, such as beta=0.1.", "--option", "-O")
 ]

@@ -13,17 +13,18 @@ from typing import Annotated
 import typer
 
 from discreet import _version
+from discreet._install import install
 from discreet.cli import FAILED, INTERRUPTED, Interrupted, missing_package
 from discreet.cli._console import complain, hint, show
 from discreet.cli._modules import in_front, load
-from discreet.cli._options import app, option
+from discreet.cli._options import app, flag, option
 from discreet.cli.service._settings import given_by
 from discreet.core.errors import ArgumentError, DiscreetError
 from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
 COMMANDS = (
-    *("simulate", "compare", "reproduce", "stop", "plan", "bounds", "audit", "policies", "plot"),
+    *("simulate", "compare", "reproduce", "stop", "recommend", "forecast", "bounds", "audit", "policies", "plot"),
     *("service.serve", "service.admin_key", "service.backup", "service.restore"),
 )
 
@@ -36,7 +37,7 @@ for _name in COMMANDS:  # they appear in --help in this order
 )
 def _start(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    version: Annotated[bool, flag("Print the version and exit.", "--version")] = False,
     module: Annotated[
         list[str] | None,
         option("FILE.py", "A file or module of yours to import first, with algorithms of your own; once for each."),
@@ -65,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
             complain(str(error), "interrupted; ")
             return INTERRUPTED
         except ModuleNotFoundError as error:
-            complain(f"{missing_package(error)} is not installed: pip install 'discreet[lab]'")
+            complain(f"{missing_package(error)} is not installed: {install('lab')}")
         except BrokenPipeError:  # the reader, such as head, has closed the pipe: nothing more can be flushed to it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:

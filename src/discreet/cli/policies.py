@@ -37,7 +37,7 @@ def _describe(what: str, name: str, kind: type[Algorithm]) -> dict[str, Any]:
         "name": name,
         "kind": what,
         "class": kind.__name__,
-        "private": "as wrapped" if "policy" in defaults else "no" if kind.reason is None else "yes",
+        "private": "as wrapped" if "policy" in defaults else "no" if kind.reason is None else f"for a {kind.unit}",
         "theorem": None if kind.reason is None else kind.theorem,
         "experimental": kind.experimental,
         "needs": needs,

@@ -15,7 +15,7 @@ The logic is written once, as coroutines:
     service, experiment          the operations of both clients
     client, async_client         the two clients, with a runtime of threads and one of asyncio
 
-It needs httpx and msgspec: pip install 'discreet[client]'.
+It needs httpx and msgspec: the extra `client`.
 """
 
 from discreet.client.async_client import AsyncClient, AsyncExperiment

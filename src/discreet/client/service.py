@@ -146,7 +146,11 @@ class ServiceOperations(Generic[Transport, Handle]):
 
     @operation
     async def planner(self, /, **question: Any) -> messages.ExperimentPlan:
-        """Return the number of assignments that an experiment needs: `planner(arms=4, epsilon=1, gap=0.02)`."""
+        """Return the number of assignments that an experiment needs.
+
+        `planner(arms=4, epsilon=1, base_rate=0.03, lift=0.2)` simulates it; `planner(arms=4, epsilon=1, gap=0.02)` has
+        the worst case alone.
+        """
         query = {name: str(value) for name, value in question.items() if value is not None}
         return await self.logic.ask(Call("GET", path("planner"), messages.ExperimentPlan, query=query))
 

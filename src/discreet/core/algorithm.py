@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from discreet._display import Page, Table
+from discreet.core import checks
 from discreet.core.errors import ArgumentError, FinishedError, StateError
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
@@ -49,6 +50,8 @@ class Algorithm(ABC):
         statistic: What is added up of an epoch's rewards.
         reads_samples: True if it reads samples one by one, without privacy. Its ledger has nothing to account for, so
             its file holds a snapshot instead.
+        fixed_blocks: True if options alone fix how many rewards of an arm each of its releases covers, if it comes.
+            Exact intervals need that. `discreet.testing.check_algorithm` checks it.
         kernel: The module of `discreet.lab.kernels` that simulates it quickly.
         experimental: Why it is not to be relied on yet; None for what is.
         epoch: The number of epochs that have closed.
@@ -62,6 +65,7 @@ class Algorithm(ABC):
     keeps_secrets: ClassVar[bool] = False
     statistic: ClassVar[Statistic] = Statistic.TOTAL
     reads_samples: ClassVar[bool] = False
+    fixed_blocks: ClassVar[bool] = False
     kernel: ClassVar[str | None] = None
     experimental: ClassVar[str | None] = None
 
@@ -76,7 +80,7 @@ class Algorithm(ABC):
             if value is not None or not option.may_be_none:
                 setattr(self, option.name, option.check(option.name, value))
         self._start()
-        self._ledger = Ledger(list(self.taken), self.grid)
+        self._ledger = Ledger(list(self.taken), self.grid, fixed_blocks=self.fixed_blocks)
 
     # ------------------------------------------------------------------ for drivers
 
@@ -103,7 +107,7 @@ class Algorithm(ABC):
             raise StateError(f"the releases are not those that epoch {plan.epoch} of this {self.key} plans")
         self._planned = None
         self._ledger.close_epoch(releases)
-        if not releases or releases[-1].kind != _TESTS:  # tests that have not halted leave the epoch open
+        if not releases or releases[0].kind != _TESTS or releases[0].above:  # tests that go on leave the epoch open
             self.epoch += 1
         self._learn(plan, releases)
 
@@ -199,7 +203,8 @@ class Algorithm(ABC):
         """
         known = field_names(cls, init=True)
         for name in sorted(set(options) - set(known)):
-            raise ArgumentError(f"{cls.key} has no option {name!r}; its options are {', '.join(known)}")
+            meant = checks.did_you_mean(name, known)
+            raise ArgumentError(f"{cls.key} has no option {name!r}; its options are {', '.join(known)}{meant}")
         for name in required_options(cls):
             if name not in options:
                 raise ArgumentError(f"{cls.key} needs the option {name!r}; its options are {', '.join(known)}")
@@ -249,6 +254,8 @@ class Algorithm(ABC):
             return first.above is bool(halted) and len(releases) == 1 + sum(map(len, halted.values()))
         if isinstance(query, StepsQuery):
             return [one.arm for one in releases] == list(self.taken)
+        if isinstance(query, ThresholdQuery) and query.release_epsilon is None:
+            arms = 0  # nothing follows a test that halts
         return query is not None and len(releases) == (1 + first.above * arms if tests else arms)
 
     @abstractmethod

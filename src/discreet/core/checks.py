@@ -1,8 +1,10 @@
 """Checks of single arguments. Each returns a plain Python value or raises `ArgumentError`."""
 
+import difflib
 import math
 import numbers
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 from discreet.core.errors import ArgumentError
@@ -148,6 +150,24 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
     if value not in options:
         raise ArgumentError(f"{name} must be {' or '.join(map(repr, options))}, got {value!r}")
     return str(value)
+
+
+def did_you_mean(value: Any, known: Iterable[str]) -> str:
+    """Return the end of an error message that names what was perhaps meant; empty if nothing is near.
+
+    Args:
+        value: What was given.
+        known: What there is.
+
+    >>> did_you_mean("dpse", ["dp-ucb", "dp-se", "ucb"])
+    "; did you mean 'dp-se'?"
+    >>> did_you_mean("Thompson", ["dp-se"])
+    ''
+    """
+    by_letters = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(str(value).lower().replace("_", "-"), by_letters, n=1, cutoff=0.7)
+    near = near or difflib.get_close_matches(str(value).lower(), by_letters, n=1, cutoff=0.7)
+    return f"; did you mean {by_letters[near[0]]!r}?" if near else ""
 
 
 def _is_integer(value: Any) -> bool:

@@ -57,12 +57,14 @@ class Ledger(Shown, Sequence[Release]):
 
     Args:
         arms: The names of the arms.
-        grid: The grid of the rewards, by which releases are shown as means; None shows their steps.
+        grid: The grid that their rewards are rounded to, by which releases are shown as means; None shows their steps.
+        fixed_blocks: True if it was fixed before the first reward where each release of an arm ends, if it comes.
     """
 
-    def __init__(self, arms: Sequence[Arm], grid: Grid | None = None) -> None:
+    def __init__(self, arms: Sequence[Arm], grid: Grid | None = None, *, fixed_blocks: bool = False) -> None:
         self._arms = tuple(arms)
-        self._grid = grid
+        self.grid = grid
+        self.fixed_blocks = fixed_blocks
         self._rows = _Rows()
         self._owns = True  # False while the rows are another ledger's, which may add to them
         self._length = 0  # rows that belong to this ledger
@@ -81,6 +83,11 @@ class Ledger(Shown, Sequence[Release]):
             self._settle()
 
     @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The names of the arms."""
+        return self._arms
+
+    @property
     def epochs(self) -> int:
         """The number of epochs that have closed, with or without releases."""
         self._settle()
@@ -97,7 +104,7 @@ class Ledger(Shown, Sequence[Release]):
             found: list[Release] = []
             while entry is not None and entry.epoch == epoch:
                 found.append(entry)
-                if entry.kind == _TESTS and not entry.above:
+                if _may_grow(entry):
                     yield tuple(found)
                     found = []
                 entry = next(entries, None)
@@ -185,9 +192,9 @@ class Ledger(Shown, Sequence[Release]):
         Raises:
             ArgumentError: The ledger was made without a grid.
         """
-        if self._grid is None:
+        if self.grid is None:
             raise ArgumentError("grid must be given to plot means: Ledger(arms, grid), got None")
-        return draw(picture(self, self._grid, self.epochs, viable), ax)
+        return draw(picture(self, self.grid, self.epochs, viable), ax)
 
     def _page(self) -> Page:
         shown = [*self] if len(self) <= ROWS else [*self[: ROWS // 2], *self[-ROWS // 2 :]]
@@ -200,8 +207,8 @@ class Ledger(Shown, Sequence[Release]):
         )
 
     def _row(self, one: Release) -> tuple[object, ...]:
-        known = self._grid is not None and one.kind not in (_TESTS, Kind.SQUARES)
-        found = mean_of([one], self._grid) if known and self._grid is not None else None
+        known = self.grid is not None and one.kind not in (_TESTS, Kind.SQUARES)
+        found = mean_of([one], self.grid) if known and self.grid is not None else None
         said: tuple[object, object] = (None, None) if found is None else (found.mean, found.radius)
         if one.kind == _TESTS:
             said = f"{one.tests:,} tests, {'halted' if one.above else 'none halted'}", None
@@ -214,19 +221,17 @@ class Ledger(Shown, Sequence[Release]):
         """Enter the closes that wait."""
         waiting, self._waiting = self._waiting, []
         for releases in waiting:
-            kind: str | None = None
             for release in releases:
-                kind = release.kind
-                if kind != _SAMPLES:
+                if release.kind != _SAMPLES:
                     self._enter(release)
-            self._epochs += kind != _TESTS
+            self._epochs += not (releases and _may_grow(releases[-1]))
 
     def _enter(self, release: Release) -> None:
         before, tests = self._tests, release.kind == _TESTS
         if before is not None and not (tests and _starts(before) == _starts(release)):  # it has not grown
             self._add_row(before)
-        self._tests = release if tests else None
-        if not tests:
+        self._tests = release if _may_grow(release) else None
+        if self._tests is None:
             self._add_row(release)
 
     @cached_property
@@ -250,6 +255,11 @@ class Ledger(Shown, Sequence[Release]):
             row = (epoch, self._index[arm], first, last, number, steps)
         rows.numbers.extend(row)
         self._length += 1
+
+
+def _may_grow(release: Release) -> bool:
+    """Return True for tests that have not halted: their epoch is open."""
+    return release.kind == _TESTS and not release.above
 
 
 def _starts(release: Release) -> list[tuple[Arm, int]]:

@@ -1,8 +1,8 @@
 """Plans and queries: what to sample in the next epoch, and how it is released. Both are public.
 
 A query's type chooses the mechanism that answers it. How they may evolve: a new way of releasing is a new query type;
-a field is added last, with a default that means what its absence meant; no field changes its meaning. Whoever meets a
-type that it does not know refuses it.
+a field is added last, with a default that means what its absence meant; no field changes its meaning. A price that is
+None asks for nothing, and costs nothing. Whoever meets a type or a value that it does not know refuses it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ class ThresholdQuery(NamedTuple):
         counts: The number of rewards of each arm at each test, counted from the start of the series.
         limits: The limit of each test in grid steps, rounded against halting.
         epsilon: What a reward pays for all tests of the series together.
-        release_epsilon: What a reward pays for the totals that are released at the test that halts.
+        release_epsilon: What a reward pays for the totals that are released at the test that halts; None to release
+            nothing but the answers of tests.
         measure: What is compared.
         series: The sparse vector that the tests belong to.
     """
@@ -76,14 +77,14 @@ class ThresholdQuery(NamedTuple):
     counts: range | tuple[int, ...]
     limits: NDArray[np.int64] | tuple[int, ...]
     epsilon: float
-    release_epsilon: float
+    release_epsilon: float | None
     measure: Measure = Measure.DISTANCE
     series: Series = (0,)
 
     @property
     def prices(self) -> tuple[float, ...]:
         """The prices that one reward pays. The sum is its whole price."""
-        return self.epsilon, self.release_epsilon
+        return (self.epsilon,) if self.release_epsilon is None else (self.epsilon, self.release_epsilon)
 
     @property
     def terms(self) -> tuple[object, ...]:
@@ -314,7 +315,7 @@ class Plan(NamedTuple):
             return self
         before = query.counts[-1] - next(iter(self.pulls.values()))
         counts, limits = query.counts[:count], query.limits[:count]
-        cut = ThresholdQuery(counts, limits, query.epsilon, query.release_epsilon, query.measure, query.series)
+        cut = query._replace(counts=counts, limits=limits)
         return Plan(self.epoch, dict.fromkeys(self.pulls, counts[-1] - before), cut, self.statistic)
 
     def within(self, phase: int, epoch: int) -> Plan:

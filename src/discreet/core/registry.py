@@ -6,6 +6,7 @@ A registered algorithm is met by the contract tests and the simulator, and can b
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from discreet.core import checks
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
 from discreet.core.options import field_names
@@ -68,7 +69,8 @@ def find(key: str | type[Algorithm] | Algorithm, family: str | None = None) -> t
             return TABLES[table][key]
     other = next((f", a {name}" for name, table in TABLES.items() if isinstance(key, str) and key in table), "")
     known = sorted(name for table in tables for name in TABLES[table])
-    raise ArgumentError(f"{family or 'algorithm'} must be one of {', '.join(known)}, got {key!r}{other}")
+    meant = other or checks.did_you_mean(key, known)
+    raise ArgumentError(f"{family or 'algorithm'} must be one of {', '.join(known)}, got {key!r}{meant}")
 
 
 def make(key: str, options: Mapping[str, Any]) -> Algorithm:
@@ -100,7 +102,8 @@ def make_policy(key: str | type[Algorithm], arms: Iterable[Arm], **options: Any)
     >>> make_policy("dp-sex", ["A", "B"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    discreet.core.errors.ArgumentError: policy must be one of adap-klucb, adap-ucb, dp-bai, ... ucb, got 'dp-sex'
+    discreet.core.errors.ArgumentError: policy must be one of adap-klucb, adap-ucb, dp-bai, ... ucb, got
+    'dp-sex'; did you mean 'dp-se'?
     """
     return find(key, "policy").from_options({"arms": arms, **options})
 

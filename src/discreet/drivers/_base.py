@@ -258,16 +258,21 @@ class Driver(Shown, Secret):
             StateError: The file is damaged, of another kind of driver, or made with the other kind of noise.
             PrivacyError: Another driver or process has that file.
         """
+        return cls._load(path, noise, {})
+
+    @classmethod
+    def _load(cls, path: str | os.PathLike[str], noise: Noise | None, outside: dict[str, Any]) -> Self:
+        """Go on from a file, with what the driver needs from outside and no file can hold, such as a clock."""
         if not os.path.exists(path):
             raise FileNotFoundError(f"there is no file {os.fspath(path)!r}")
         if noise is not None:
             checked_noise(noise)
         lock, owner = lock_on(path)
         if owner is not None:
-            return cls._take_over(owner, path, lock, noise)
+            return cls._take_over(owner, path, lock, noise, outside)
         try:
             file = StateFile(path, lock)
-            driver = cls._from_file(file, noise)
+            driver = cls._from_file(file, noise, outside)
             file.belong_to(driver)
         except BaseException:
             lock.release()
@@ -276,11 +281,13 @@ class Driver(Shown, Secret):
         return driver
 
     @classmethod
-    def _take_over(cls, owner: Driver, path: str | os.PathLike[str], lock: FileLock, noise: Noise | None) -> Self:
+    def _take_over(
+        cls, owner: Driver, path: str | os.PathLike[str], lock: FileLock, noise: Noise | None, outside: dict[str, Any]
+    ) -> Self:
         """Load a file that a driver of this process has, if that driver has done nothing since it was written."""
         with owner._lock():
             file = StateFile(path, lock)
-            driver = cls._from_file(file, noise)
+            driver = cls._from_file(file, noise, outside)
             if owner.kind != cls.kind or not owner._is_in(file):
                 raise PrivacyError(
                     f"{file.path} is kept by a {type(owner).__name__} of this process that has gone on since it was "
@@ -293,13 +300,13 @@ class Driver(Shown, Secret):
         return driver
 
     @classmethod
-    def _from_file(cls, file: StateFile, noise: Noise | None) -> Self:
+    def _from_file(cls, file: StateFile, noise: Noise | None, outside: dict[str, Any]) -> Self:
         """Return the driver that a file describes: all of it, or an error."""
         head, closes = file.read()
         driver = cls.__new__(cls)
         Secret.__init__(driver)
         try:
-            driver._rebuild(head["public"], head["secret"], closes, noise)
+            driver._rebuild(head["public"], head["secret"], closes, noise, outside)
             whole = driver._is_in(file)
         except Exception as error:
             why = str(error) if isinstance(error, DiscreetError) else repr(error)
@@ -315,11 +322,16 @@ class Driver(Shown, Secret):
         return same_ledger and canonical(self._comparable(self._head())) == canonical(self._comparable(head))
 
     def _rebuild(
-        self, public: dict[str, Any], secret: dict[str, Any], closes: list[tuple[Release, ...]], noise: Noise | None
+        self,
+        public: dict[str, Any],
+        secret: dict[str, Any],
+        closes: list[tuple[Release, ...]],
+        noise: Noise | None,
+        outside: dict[str, Any],
     ) -> None:
         if public["kind"] != self.kind:
             raise StateError(f"it holds a {public['kind']}, not a {self.kind}")
-        self._load_options(public)
+        self._load_options(public, outside)
         self._begin(registry.make(public["algorithm"], public["options"]), noise)
         if public["simulated"] is not self.simulated:
             made = "simulated noise: load it with a simulated source" if public["simulated"] else "private noise"
@@ -391,8 +403,8 @@ class Driver(Shown, Secret):
         """Return the driver's own options, as JSON values. They are public."""
         return {}
 
-    def _load_options(self, public: dict[str, Any]) -> None:
-        """Set the driver's own options from the public part of a file."""
+    def _load_options(self, public: dict[str, Any], outside: dict[str, Any]) -> None:
+        """Set the driver's own options from the public part of a file, and from what no file can hold."""
 
     def _comparable(self, head: dict[str, Any]) -> dict[str, Any]:
         """Return the public and the secret part without what may differ between a driver and its file."""

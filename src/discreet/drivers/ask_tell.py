@@ -1,47 +1,42 @@
 """Ask which arm to pull, and tell its reward: the driver that fills a policy's epochs from your own program."""
 
-import base64
-import threading
 import warnings
-import zlib
-from array import array
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from datetime import timedelta
 from typing import Any, overload
 
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.errors import (
-    ArgumentError,
-    DiscreetError,
-    FinishedError,
-    StateError,
-    TicketError,
-    WaitingError,
-)
+from discreet.core.errors import ArgumentError, DiscreetError, FinishedError, TicketError, WaitingError
 from discreet.core.noise import Noise
 from discreet.core.plans import Arm
 from discreet.drivers._base import Driver
-from discreet.drivers.tickets import Dealer, Issuer, Ticket, Told
+from discreet.drivers._ticket_driver import WAITING, TicketDriver
+from discreet.drivers.open_epoch import OPEN, TOLD
+from discreet.drivers.status import Status
+from discreet.drivers.tickets import Ticket, Told
+from discreet.drivers.windows import Clock, Window
 
-_OPEN, _TOLD, _EXTRA = 0, 1, 2  # the states of a ticket
 _COUNTED = Told.COUNTED  # looked up once: it takes longer than a comparison
 _ONE = (Ticket, str)
 _new_tuple = tuple.__new__  # quicker than calling a named tuple's class
 
 
-class Bandit(Driver):
+class Bandit(TicketDriver):
     """Hands out a policy's pulls as tickets and collects their rewards, in any order.
 
-    - `ask()` returns a ticket, `ask(n)` a list of up to n: fewer only at the end of an epoch or of the horizon. Within
-      an epoch arms are dealt in randomly permuted blocks of all planned arms, so the order reveals nothing and arms
-      stay balanced.
+    - `ask()` returns a ticket, `ask(n)` a list of up to n. Within an epoch arms are dealt in randomly permuted blocks
+      of all planned arms, so the order reveals nothing and arms stay balanced.
     - `tell(ticket, reward)` or `tell(tickets, rewards)`: late, out of order, twice (the first one stands), as a batch
-      (all or nothing). The epoch closes by itself when its last reward is in.
-    - `expire(...)` gives the `default_reward` to tickets that will never be told.
-    - When all of an epoch's pulls are handed out and rewards are missing, `ask` refuses (`waiting="refuse"`), or, with
-      `waiting="serve"`, hands out extra pulls of the same arms whose rewards are not used.
+      (all or nothing).
+    - Without a `window` an epoch closes by itself when its last reward is in, and `expire(...)` gives the
+      `default_reward` to tickets that will never be told.
+    - With a `window` rewards may come late or never. A reward that is not told within its window counts as the
+      `default_reward`, and an epoch closes by the clock alone: at the first `ask` after the window of its last pull.
+    - When all of an epoch's pulls are handed out and it is not closed, `ask` refuses (`waiting="refuse"`), or hands out
+      extra pulls of the best arm so far, whose rewards are not used (`waiting="serve"`). Serving never ends: when there
+      is nothing left to learn, it goes on with the best arm.
 
     A step-wise policy (`ucb`, `dp-ucb`, `dp-ucb-hybrid`) plans one pull at a time, so it waits for each reward. Threads
     of one process may share a `Bandit`: a ticket is dealt once and a reward is counted once.
@@ -50,8 +45,12 @@ class Bandit(Driver):
         policy: A bandit policy. The driver works on a copy; `bandit.policy` is what it has learned.
         noise: A simulated source for studies and tests; by default private noise.
         default_reward: The reward of tickets that expire.
+        window: How long a reward is waited for: a timedelta, or the number of tickets that are handed out after its
+            own. It needs a `default_reward`.
+        clock: A clock to go by instead of the system's. It returns seconds, also after a restart.
         clip: True to move rewards outside of the range to its ends, instead of refusing them.
-        waiting: "refuse" or "serve", for asks while all pulls of an epoch are handed out.
+        waiting: "refuse" or "serve", for asks while all pulls of an epoch are handed out; by default "serve" with a
+            window, and "refuse" without.
         seed: The seed of the order of the arms, until a reload. It is no secret.
 
     >>> import discreet
@@ -64,10 +63,12 @@ class Bandit(Driver):
     <Told.DUPLICATE: 'duplicate'>
     >>> bandit.outstanding
     0
+    >>> bandit = Bandit(policy, default_reward=0.0, window=timedelta(hours=24))
+    >>> tickets = bandit.ask(1000)
+    >>> print(bandit.status())
+    epoch 1: 2,070 more of 3,070 pulls are to be handed out; it closes 1 day, 0:00:00 after the last one. 1,000
+    served, 0 learned from; best arm by what was released: None
     """
-
-    kind = "bandit"
-    family = "policy"
 
     def __init__(
         self,
@@ -75,13 +76,18 @@ class Bandit(Driver):
         noise: Noise | None = None,
         *,
         default_reward: float | None = None,
+        window: timedelta | int | None = None,
+        clock: Clock | None = None,
         clip: bool = False,
-        waiting: str = "refuse",
+        waiting: str | None = None,
         seed: int | None = None,
     ) -> None:
         self._default_reward = None if default_reward is None else checks.real("default_reward", default_reward)
+        self._window = None if window is None else Window.of(window, clock)
         self.clip = bool(clip)
-        self.waiting = checks.choice("waiting", waiting, ("refuse", "serve"))
+        usual = "refuse" if window is None else "serve"
+        self.waiting = usual if waiting is None else checks.choice("waiting", waiting, WAITING)
+        self._check_window(clock)
         self._rng = np.random.default_rng(None if seed is None else checks.whole("seed", seed, at_least=0))
         super().__init__(policy, noise)
         if self._plan is not None and not self._plan.learns:
@@ -90,23 +96,6 @@ class Bandit(Driver):
                 stacklevel=2,
             )
 
-    def _begin(self, algorithm: Any, noise: Noise | None) -> None:
-        super()._begin(algorithm, noise)
-        self._thread_lock = threading.RLock()
-        self._issuer = Issuer()
-        self._issuers: dict[str, tuple[Issuer, int]] = {}  # from before a reload, and how many tickets each has issued
-        self._default = None if self._default_reward is None else algorithm.grid.encode(self._default_reward)
-        self._first = self._unused = 0  # the number of the epoch's first ticket; its tickets that are not counted on
-        self._arms = array("I")  # the arm index of each ticket of the epoch
-
-    def __getstate__(self) -> dict[str, Any]:
-        with self._thread_lock:
-            return {name: value for name, value in self.__dict__.items() if name != "_thread_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self._thread_lock = threading.RLock()
-
     # ------------------------------------------------------------------ ask
 
     @overload
@@ -114,44 +103,41 @@ class Bandit(Driver):
     @overload
     def ask(self, n: int) -> list[Ticket]: ...
     def ask(self, n: int | None = None) -> Ticket | list[Ticket]:
-        """Return the next pull, or a list of up to n.
+        """Return the next pull, or a list of up to n: fewer at the end of an epoch or of the horizon.
 
         Raises:
-            FinishedError: There is nothing left to pull.
-            WaitingError: All pulls of the epoch are handed out, and rewards are missing.
+            FinishedError: There is nothing left to pull. Not with waiting="serve".
+            WaitingError: All pulls of the epoch are handed out, and it is not closed. Not with waiting="serve".
+            OSError: An epoch was to close, and the file cannot be written. Nothing was released; the next ask tries
+                again.
         """
         with self._thread_lock:
+            self._check_process()
+            now = self._now()
+            self._close_if_due(now)
             if n is None:
-                return self._deal()
+                return self._deal(now)
             wanted = checks.whole("n", n)
-            tickets = [self._deal()]
-            more_to_serve = self.waiting == "serve" and self._learns
-            while len(tickets) < wanted and (more_to_serve or not self._dealer.empty):
-                tickets.append(self._deal())
+            tickets = [self._deal(now)]
+            serves = self.waiting == "serve" and (self._epoch.learns or self._plan is None)
+            while len(tickets) < wanted and (serves or not self._epoch.dealer.empty):
+                tickets.append(self._deal(now))
             return tickets
 
-    def _deal(self) -> Ticket:
-        self._check_process()
-        arm = self._dealer.deal()
+    def _deal(self, now: float | None) -> Ticket:
+        epoch = self._epoch
+        arm = epoch.dealer.deal()
         if arm is None:
             self._pass_unused_epoch()
-            arm = self._dealer.deal()
+            epoch = self._epoch
+            arm = epoch.dealer.deal()
             if arm is None:
                 return self._extra()
-        if not self._learns:
-            self._unused += 1
-            return self._ticket(arm, self._issued - 1)
-        return self._issue(arm, _OPEN)
+        return self._ticket(epoch.names[arm], epoch.hand_out(arm, now))
 
-    def _issue(self, arm: int, status: int) -> Ticket:
-        number = self._first + len(self._arms)
-        self._arms.append(arm)
-        self._status.append(status)
-        return self._ticket(arm, number)
-
-    def _ticket(self, arm: int, number: int) -> Ticket:
-        issuer = self._issuer
-        return _new_tuple(Ticket, (self._names[arm], number, self._epoch, issuer.name, issuer.tag(number)))
+    def _ticket(self, arm: Arm, number: int) -> Ticket:
+        issuer = self._issuers.current
+        return _new_tuple(Ticket, (arm, number, self._epoch.number, issuer.name, issuer.tag(number)))
 
     def _pass_unused_epoch(self) -> None:
         """Close an epoch whose rewards are not used, when all of its pulls are dealt."""
@@ -159,7 +145,7 @@ class Bandit(Driver):
         if plan is not None and not plan.learns:
             with self._commit():
                 self._close(plan, None)
-        if self._plan is None:
+        if self._plan is None and self.waiting == "refuse":
             policy: Any = self._algorithm
             raise FinishedError(
                 f"there is nothing left to ask after {policy.time} pulls; best arm: {policy.best_arm!r}"
@@ -167,14 +153,23 @@ class Bandit(Driver):
 
     def _extra(self) -> Ticket:
         """Every pull of the epoch is out: refuse, or serve one that is not used."""
-        assert self._plan is not None
+        epoch, policy = self._epoch, self._algorithm  # type: Any, Any
         if self.waiting == "refuse":
-            expire = "expire them" if self._default is not None else "declare a default_reward and expire them"
+            if self._window is None:
+                expire = "expire them" if self._default is not None else "declare a default_reward and expire them"
+                remedy = f"tell them (see open_tickets), {expire}, give a window after which they expire,"
+            else:
+                remedy = f"wait until their windows have passed ({self._window} after the last one was handed out),"
             raise WaitingError(
-                f"all {self._plan.size} pulls of epoch {self._epoch} are handed out and {self._missing} rewards are "
-                f"missing: tell them (see open_tickets), {expire}, or make the Bandit with waiting='serve'"
+                f"all {epoch.size} pulls of epoch {epoch.number} are handed out and {epoch.missing} rewards are "
+                f"missing: {remedy} or make the Bandit with waiting='serve'"
             )
-        return self._issue(int(self._rng.integers(len(self._names))), _EXTRA)
+        number, arm = epoch.issued, policy.best_arm
+        epoch.extra += 1
+        if arm is None:
+            choices = epoch.names or list(policy.arms)
+            arm = choices[int(self._rng.integers(len(choices)))]
+        return self._ticket(arm, number)
 
     # ------------------------------------------------------------------ tell
 
@@ -201,7 +196,7 @@ class Bandit(Driver):
             return self._tell_many(ticket, reward)
         steps = self._algorithm.grid.encode(reward, self.clip)
         with self._thread_lock:
-            return self._count(self._number(ticket), steps)
+            return self._count(self._issuers.number(ticket, self._epoch.issued), steps, self._now())
 
     def _tell_many(self, tickets: Sequence[Ticket | str], rewards: Any) -> list[Told]:
         if not isinstance(tickets, Sequence):
@@ -215,11 +210,14 @@ class Bandit(Driver):
             )
         steps = grid.encode_checked(values).astype(np.int64).tolist()
         with self._thread_lock:
-            numbers = [self._number(ticket) for ticket in tickets]
+            numbers = self._numbers(tickets)
             return self._count_all(list(zip(numbers, steps, strict=True)))
 
     def expire(self, tickets: Ticket | str | Sequence[Ticket | str] | None = None) -> int:
-        """Give the default reward to these tickets, or to all that are open, and return how many got it.
+        """Give the default reward to these tickets, and return how many got it.
+
+        Without tickets: to all that are open; or, with a window, to those of an epoch whose time has come, which then
+        closes. So whoever has no more visitors to ask for can still learn from the last ones.
 
         Raises:
             ArgumentError: No default reward was declared.
@@ -231,80 +229,87 @@ class Bandit(Driver):
                 "default_reward must be declared to expire tickets: Bandit(policy, default_reward=0.0); got None"
             )
         with self._thread_lock:
-            if tickets is None:
-                numbers = [self._first + place for place, status in enumerate(self._status) if status == _OPEN]
-            else:
+            if tickets is not None:
                 several = isinstance(tickets, Sequence) and not isinstance(tickets, _ONE)
-                numbers = [self._number(ticket) for ticket in (tickets if several else [tickets])]
+                numbers = self._numbers(tickets if several else [tickets])
+            elif self._window is not None:
+                self._check_process()
+                return self._close_if_due(self._now())
+            else:
+                numbers = [self._epoch.first + place for place in self._epoch.open_places()]
             return self._count_all([(number, default) for number in numbers]).count(_COUNTED)
 
-    def _number(self, ticket: Any) -> int:
-        """Return the number of a ticket that was issued here."""
-        if isinstance(ticket, Ticket):
-            _, number, _, name, tag = ticket
-        elif isinstance(ticket, str):
-            name, number, tag = _parse(ticket)
-        else:
-            raise TicketError(f"ticket must be a Ticket or its id, got {ticket!r}")
-        issuer = self._issuer
-        if name == issuer.name:
-            issued = self._first + len(self._arms) + self._unused
-        elif name in self._issuers:
-            issuer, issued = self._issuers[name]
-        else:
-            raise TicketError(f"ticket {ticket!r} was not issued by this bandit; tell it to the one that issued it")
-        if type(number) is not int or not 0 <= number < issued or issuer.tag(number) != tag:
-            raise TicketError(f"ticket {ticket!r} is unknown to this bandit; ask again")
-        return number
+    def _numbers(self, tickets: Sequence[Any]) -> list[int]:
+        issued = self._epoch.issued
+        return [self._issuers.number(ticket, issued) for ticket in tickets]
 
     def _count_all(self, pairs: list[tuple[int, int]]) -> list[Told]:
         """Count many rewards, or none of them when the file cannot be written."""
         told: list[Told] = []
+        now = self._now()
         try:
             for number, steps in pairs:
-                told.append(self._count(number, steps))
+                told.append(self._count(number, steps, now))
         except BaseException:
             for (number, steps), outcome in zip(pairs, told, strict=False):
-                if outcome is _COUNTED and number >= self._first and self._refusal is None:
-                    self._change(number - self._first, steps, _OPEN)
+                if outcome is _COUNTED and number >= self._epoch.first and self._refusal is None:
+                    self._epoch.change(number - self._epoch.first, steps, OPEN)
             raise
         return told
 
-    def _count(self, number: int, steps: int) -> Told:
-        place = number - self._first
+    def _count(self, number: int, steps: int, now: float | None) -> Told:
+        epoch = self._epoch
+        place = number - epoch.first
         if place < 0:
             return Told.LATE
-        if not self._learns:
+        if place >= len(epoch.status):
             return Told.UNUSED
-        status = self._status[place]
-        if status != _OPEN:
-            return Told.DUPLICATE if status == _TOLD else Told.UNUSED
+        if epoch.status[place] != OPEN:
+            return Told.DUPLICATE
         self._check_process()
-        if self._missing > 1:
-            self._change(place, steps, _TOLD)
+        if now is not None:
+            if epoch.is_late(place, now):
+                return Told.LATE
+            epoch.change(place, steps, TOLD)
+        elif epoch.missing > 1:
+            epoch.change(place, steps, TOLD)
         else:
-            self._close_epoch(place, steps)
+            self._close_with(place, steps)
         return _COUNTED
 
-    def _change(self, place: int, steps: int, status: int) -> None:
-        """Count a ticket's reward, or take it back."""
-        sign = 1 if status == _TOLD else -1
-        self._status[place] = status
-        self._sums[self._arms[place]] += sign * steps
-        self._missing -= sign
-
-    def _close_epoch(self, place: int, steps: int) -> None:
+    def _close_with(self, place: int, steps: int) -> None:
         """Count the epoch's last reward and release the epoch. If that fails, the reward does not count."""
-        plan = self._plan
+        plan, epoch = self._plan, self._epoch
         assert plan is not None
         try:
             with self._commit():
-                self._change(place, steps, _TOLD)
-                self._close(plan, dict(zip(self._names, self._sums, strict=True)))
+                epoch.change(place, steps, TOLD)
+                self._close(plan, epoch.totals())
         except DiscreetError:
             if self._file is None:  # nobody else has put it back
-                self._change(place, steps, _OPEN)
+                epoch.change(place, steps, OPEN)
             raise
+
+    # ------------------------------------------------------------------ the window
+
+    def _close_if_due(self, now: float | None) -> int:
+        """Close the epoch if the window of its last pull has passed, and return how many took the default.
+
+        Neither what was told nor whether anything was takes part in this: see `discreet.drivers.windows`.
+        """
+        plan, epoch = self._plan, self._epoch
+        if now is None or plan is None or epoch.closes_at is None or now < epoch.closes_at:
+            return 0
+        assert self._default is not None
+        missing = epoch.missing
+        with self._commit():
+            self._close(plan, epoch.totals(self._default))
+        return missing
+
+    def status(self) -> Status:
+        """Return which epoch it is at, how many tickets are out, what it waits for, and until when at the latest."""
+        with self._thread_lock:
+            return Status.of(self._algorithm, self._plan, self._epoch, self._window, self._now())
 
     # ------------------------------------------------------------------ what anybody may read
 
@@ -323,157 +328,48 @@ class Bandit(Driver):
         return self._default_reward
 
     @property
+    def window(self) -> timedelta | int | None:
+        """How long a reward is waited for; None without a limit."""
+        if self._window is None:
+            return None
+        length = self._window.length
+        return int(length) if self._window.clock is None else timedelta(seconds=length)
+
+    @property
     def open_tickets(self) -> list[Ticket]:
-        """The tickets whose rewards are missing, also those from before a reload."""
+        """The tickets whose rewards are missing and would count, also those from before a reload."""
         with self._thread_lock:
+            epoch = self._epoch
             return [
-                self._ticket(arm, self._first + place)
-                for place, (arm, status) in enumerate(zip(self._arms, self._status, strict=True))
-                if status == _OPEN
+                self._ticket(epoch.names[epoch.arms[place]], epoch.first + place)
+                for place in epoch.open_places(self._now())
             ]
 
     @property
     def outstanding(self) -> int:
-        """The number of tickets whose rewards are missing."""
+        """The number of tickets whose rewards are missing and would count. Do not publish it: it says who answered."""
         with self._thread_lock:
-            return self._status.count(_OPEN)
+            return len(self._epoch.open_places(self._now()))
 
     @property
     def pulls(self) -> dict[Arm, int]:
         """The number of planned pulls that each arm has had, those of the open epoch included."""
         with self._thread_lock:
             pulls = self._algorithm.taken
-            for arm, dealt in zip(self._names, self._dealer.dealt, strict=True):
+            for arm, dealt in zip(self._epoch.names, self._epoch.dealer.dealt, strict=True):
                 pulls[arm] += dealt
             return pulls
 
     @property
     def finished(self) -> bool:
-        """True when there is nothing left to ask."""
+        """True when there is nothing left to learn, nor to ask before the horizon."""
         with self._thread_lock:
             plan, policy = self._plan, self._algorithm  # type: Any, Any
-            return plan is None or (not plan.learns and self._unused == plan.size == policy.remaining)
+            return plan is None or (not plan.learns and self._epoch.handed_out == plan.size == policy.remaining)
 
     def __repr__(self) -> str:
         with self._thread_lock:
-            return f"Bandit({self._algorithm!r}, epoch={self._epoch}, outstanding={self.outstanding})"
+            return f"Bandit({self._algorithm!r}, epoch={self._epoch.number}, outstanding={self.outstanding})"
 
     def _driver_facts(self) -> dict[str, object]:
-        with self._thread_lock:
-            plan, left = self._plan, {"open tickets": self.outstanding}
-            if plan is not None and self._learns:
-                left["rewards until the epoch closes"] = self._missing
-            return {**left, **super()._driver_facts()}
-
-    # ------------------------------------------------------------------ the open epoch
-
-    def _open(self) -> None:
-        self._first = self._issued
-        super()._open()
-        plan = self._plan
-        pulls = plan.pulls if plan is not None else {}
-        self._epoch = plan.epoch if plan is not None else self._algorithm.epoch + 1
-        self._learns = plan is not None and plan.learns
-        self._names = list(pulls)
-        self._dealer = Dealer(list(pulls.values()), self._rng)
-        self._missing = sum(pulls.values()) if self._learns else 0
-        self._sums = [0] * len(pulls)  # exact
-        self._status = bytearray()
-        self._arms = array("I")
-        self._unused = 0
-
-    @property
-    def _issued(self) -> int:
-        """The number of tickets that were handed out, ever."""
-        return self._first + len(self._arms) + self._unused
-
-    # ------------------------------------------------------------------ saving
-
-    def _lock(self) -> AbstractContextManager[Any]:
-        return self._thread_lock
-
-    def _driver_options(self) -> dict[str, Any]:
-        return {"default_reward": self._default_reward, "clip": self.clip, "waiting": self.waiting}
-
-    def _load_options(self, public: dict[str, Any]) -> None:
-        default = public["default_reward"]
-        self._default_reward = None if default is None else checks.real("default_reward", default)
-        self.clip = bool(public["clip"])
-        self.waiting = checks.choice("waiting", public["waiting"], ("refuse", "serve"))
-        self._rng = np.random.default_rng()
-
-    def _open_state(self) -> dict[str, Any]:
-        known = {issuer.key: issued for issuer, issued in self._issuers.values()}
-        return {
-            "issuers": {**known, self._issuer.key: self._issued},
-            "first": self._first,
-            "unused": self._unused,
-            "dealt": list(self._dealer.dealt),
-            "sums": list(self._sums),
-            "status": _pack(bytes(self._status)),
-            "arms": _pack(np.array(self._arms, dtype="<u4").tobytes()),
-        }
-
-    def _comparable(self, head: dict[str, Any]) -> dict[str, Any]:
-        state = head["secret"].get("open")
-        if not state:
-            return super()._comparable(head)
-        others = {key: issued for key, issued in state["issuers"].items() if key != self._issuer.key}
-        tickets = {name: _unpack(state[name]).hex() for name in ("status", "arms")}  # compressed alike or not
-        secret = {**head["secret"], "open": {**state, "issuers": others, **tickets}}
-        return {"public": head["public"], "secret": secret}
-
-    def _restore_open(self, state: dict[str, Any]) -> None:
-        Bandit._open(self)
-        if not state:
-            return
-        self._issuers = {}
-        for key, issued in state["issuers"].items():
-            if key != self._issuer.key:
-                issuer = Issuer(str(key))
-                self._issuers[issuer.name] = issuer, int(issued)
-        self._first, self._unused = int(state["first"]), int(state["unused"])
-        self._dealer.dealt = [int(count) for count in state["dealt"]]
-        self._sums = [int(total) for total in state["sums"]]
-        self._status = bytearray(_unpack(state["status"]))
-        self._arms = array("I", np.frombuffer(_unpack(state["arms"]), dtype="<u4").tolist())
-        self._missing -= self._status.count(_TOLD)
-        self._check_tickets()
-
-    def _check_tickets(self) -> None:
-        """Refuse a state that is whole but makes no sense at once, not at the next close."""
-        told, extra = self._status.count(_TOLD), self._status.count(_EXTRA)
-        planned = self._dealer.planned
-        dealt = [0] * len(planned)
-        for arm, status in zip(self._arms, self._status, strict=True):
-            dealt[arm] += status != _EXTRA
-        if not self._learns:
-            dealt = self._dealer.dealt if sum(self._dealer.dealt) == self._unused else []
-        fits = (
-            dealt == self._dealer.dealt
-            and all(0 <= count <= most for count, most in zip(dealt, planned, strict=True))
-            and self._status.count(_OPEN) + told + extra == len(self._status)
-            and len(self._sums) == len(planned)
-            and all(0 <= total <= told * self._algorithm.grid.width for total in self._sums)
-            and (self._missing > 0 or not self._learns)
-            and min(self._first, self._unused) >= 0
-            and all(0 <= issued <= self._issued for _, issued in self._issuers.values())
-        )
-        if not fits:
-            raise StateError("the saved tickets do not fit the saved plan")
-
-
-def _parse(text: str) -> tuple[str, int, str]:
-    """Return the parts of a ticket's id: issuer, number and tag."""
-    parts = text.split("-")
-    if len(parts) == 3 and parts[1].isdecimal() and parts[1].isascii() and len(parts[1]) < 20:
-        return parts[0], int(parts[1]), parts[2]
-    raise TicketError(f"ticket must be a Ticket or its id, got {text!r}")
-
-
-def _pack(raw: bytes) -> str:
-    return base64.b64encode(zlib.compress(raw)).decode()
-
-
-def _unpack(packed: str) -> bytes:
-    return zlib.decompress(base64.b64decode(packed))
+        return {"waits for": self.status().waits_for, **super()._driver_facts()}

@@ -240,7 +240,7 @@ class Stream(Driver):
     def _driver_options(self) -> dict[str, Any]:
         return {"clip": self.clip}
 
-    def _load_options(self, public: dict[str, Any]) -> None:
+    def _load_options(self, public: dict[str, Any], outside: dict[str, Any]) -> None:
         self.clip = bool(public["clip"])
 
     def _open_state(self) -> dict[str, Any]:

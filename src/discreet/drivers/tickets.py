@@ -4,11 +4,12 @@ import hashlib
 import secrets
 from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet._display import page_of
+from discreet.core.errors import TicketError
 from discreet.core.plans import Arm
 
 _BLOCKS = 256  # permuted blocks that are dealt at a time, and about this many pulls at most:
@@ -71,12 +72,77 @@ def _tags(key: str, block: int) -> list[str]:
     return [digest[start : start + _TAG] for start in range(0, len(digest), _TAG)]
 
 
+class Issuers:
+    """The issuers of all tickets of a `Bandit`: the one of this process, and those from before a reload.
+
+    Attributes:
+        current: The issuer of new tickets.
+    """
+
+    def __init__(self) -> None:
+        self.current = Issuer()
+        self._earlier: dict[str, tuple[Issuer, int]] = {}  # and how many tickets each has issued
+
+    def number(self, ticket: Any, issued: int) -> int:
+        """Return the number of a ticket that was issued here.
+
+        Args:
+            ticket: A ticket, or its id.
+            issued: The number of tickets that were handed out, ever.
+
+        Raises:
+            TicketError: It was not issued here.
+        """
+        if isinstance(ticket, Ticket):
+            _, number, _, name, tag = ticket
+        elif isinstance(ticket, str):
+            name, number, tag = _parse(ticket)
+        else:
+            raise TicketError(f"ticket must be a Ticket or its id, got {ticket!r}")
+        issuer = self.current
+        if name != issuer.name:
+            if name not in self._earlier:
+                raise TicketError(f"ticket {ticket!r} was not issued by this bandit; tell it to the one that issued it")
+            issuer, issued = self._earlier[name]
+        if type(number) is not int or not 0 <= number < issued or issuer.tag(number) != tag:
+            raise TicketError(f"ticket {ticket!r} is unknown to this bandit; ask again")
+        return number
+
+    def state(self, issued: int) -> dict[str, int]:
+        """Return the keys of all issuers, and how many tickets each has issued. Keys are secret.
+
+        Args:
+            issued: The number of tickets that were handed out, ever.
+        """
+        return {**{issuer.key: count for issuer, count in self._earlier.values()}, self.current.key: issued}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state, with a new issuer for new tickets."""
+        self._earlier = {}
+        for key, issued in state.items():
+            if key != self.current.key:
+                issuer = Issuer(str(key))
+                self._earlier[issuer.name] = issuer, int(issued)
+
+    def fit(self, issued: int) -> bool:
+        """Return True if no issuer has issued more tickets than were handed out, ever."""
+        return all(0 <= count <= issued for _, count in self._earlier.values())
+
+
+def _parse(text: str) -> tuple[str, int, str]:
+    """Return the parts of a ticket's id: issuer, number and tag."""
+    parts = text.split("-")
+    if len(parts) == 3 and parts[1].isdecimal() and parts[1].isascii() and len(parts[1]) < 20:
+        return parts[0], int(parts[1]), parts[2]
+    raise TicketError(f"ticket must be a Ticket or its id, got {text!r}")
+
+
 class Told(StrEnum):
     """The outcome of telling a reward.
 
     Attributes:
         DUPLICATE: Told or expired before. The first reward stands.
-        LATE: Its epoch has closed with the reward that came first, or with the default.
+        LATE: Its window has passed, or its epoch has closed with the reward that came first, or with the default.
         UNUSED: This pull decides nothing, so its reward is not kept.
     """
 

@@ -20,6 +20,7 @@ from itertools import islice
 from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 
+from discreet._install import install
 from discreet.core.checks import choice, whole
 from discreet.core.errors import ArgumentError
 from discreet.lab.scripts import check_script
@@ -338,7 +339,7 @@ def _needed(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ArgumentError(f"engine {extra!r} needs {module}: pip install 'discreet[{extra}]'") from error
+        raise ArgumentError(f"engine {extra!r} needs {module}: {install(extra)}") from error
 
 
 def usable_cpus() -> int:

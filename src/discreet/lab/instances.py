@@ -116,7 +116,8 @@ def instance(what: str | Instance | Iterable[float | str | Rewards], arms: int |
         means = INSTANCES[what](checks.whole("arms", ARMS.get(what, 5) if arms is None else arms, at_least=2))
         return Instance(what, tuple(Bernoulli(float(mean)) for mean in means))
     if isinstance(what, str) or not isinstance(what, Iterable):
-        raise ArgumentError(f"instance must be {', '.join(INSTANCES)} or a list of arms, got {what!r}")
+        meant = checks.did_you_mean(what, INSTANCES)
+        raise ArgumentError(f"instance must be {', '.join(INSTANCES)} or a list of arms, got {what!r}{meant}")
     rewards = tuple(as_rewards(arm) for arm in what)
     if len(rewards) < 2:
         raise ArgumentError(f"an instance needs at least two arms, got {len(rewards)}")

@@ -20,7 +20,7 @@ OF_ARMS = (Measure.SPREAD, Measure.LAG)
 
 
 class SparseVector(Mechanism):
-    """Answers whether a measure reaches a public limit until the first yes, and then releases each arm's total.
+    """Answers whether a measure reaches a public limit until the first yes, and then may release each arm's total.
 
     The answer is yes if measure >= limit + B + A, where B is drawn once a series and A for each test. B is the only
     noise that is kept between releases. It is secret, and erased at the first yes.
@@ -36,7 +36,8 @@ class SparseVector(Mechanism):
     halting test's |X'| grows by d. One of the two happens, never both, and either costs exp(d/scale).
     `docs/proofs/one-sided-nas.md` has the proof. It fails for |sum|, and for neighbours that lack a reward.
 
-    The totals at the end cost `release_epsilon` more, as `NoisyTotals` does.
+    The totals at the end cost `release_epsilon` more, as `NoisyTotals` does. Where it is None nothing is released but
+    the answers, and a reward pays the tests' epsilon alone. Either way all that is secret is erased at the yes.
 
     *Copies.* If somebody goes on from m copies of one saved sparse vector, these share B. Every reward of the series
     then loses at most m epsilon, as if the copies were independent, also a reward that was told to one copy only.
@@ -54,7 +55,8 @@ class SparseVector(Mechanism):
         self._one_sided = query.measure is Measure.ONE_SIDED
         factor = 1 if self._one_sided else 3
         self.scale = 0.0 if noise is None else scale_for(factor * self.width, query.epsilon)
-        self._check_scale(self.width, query.release_epsilon)
+        if query.release_epsilon is not None:
+            self._check_scale(self.width, query.release_epsilon)
         self._sums: dict[Arm, int] = {}  # exact, of each arm in the series
         self._count = 0  # rewards of each arm in the sums
         self._tests = 0
@@ -62,7 +64,7 @@ class SparseVector(Mechanism):
         self._threshold_noise: int | None = None  # B, drawn at the first test
 
     def answer(self, plan: Plan, totals: Mapping[Arm, Any], taken: Mapping[Arm, int]) -> tuple[Release, ...]:
-        """Answer tests, and release totals at the one that halts.
+        """Answer tests, and at the one that halts release what the query asks for.
 
         Args:
             plan: A plan of this series.
@@ -89,7 +91,7 @@ class SparseVector(Mechanism):
         tests = Release(
             plan.epoch, Kind.TESTS, spans, None, self.scale, query.epsilon, self.simulated, self._tests, self._halted
         )
-        return (tests, *self._release_totals(plan.epoch, query, spans)) if self._halted else (tests,)
+        return (tests, *self._finish(plan.epoch, query, spans)) if self._halted else (tests,)
 
     # ------------------------------------------------------------------ checks
 
@@ -185,12 +187,14 @@ class SparseVector(Mechanism):
         drawn = np.array(self.noise.draws(self.scale, count), dtype=np.int64)
         return -np.abs(drawn) if self._one_sided else drawn
 
-    def _release_totals(self, epoch: int, query: ThresholdQuery, spans: tuple[Any, ...]) -> list[Release]:
-        """Release each arm's total, and erase what is secret."""
-        epsilon = query.release_epsilon
-        noises, scale = self._draw(self.width, epsilon, len(self._sums))
-        noisy = [total + noise for total, noise in zip(self._sums.values(), noises, strict=True)]
+    def _finish(self, epoch: int, query: ThresholdQuery, spans: tuple[Any, ...]) -> list[Release]:
+        """Erase what is secret, and return each arm's noisy total if the query pays for it."""
+        sums, epsilon = self._sums, query.release_epsilon
         self._sums, self._threshold_noise = {}, None
+        if epsilon is None:
+            return []
+        noises, scale = self._draw(self.width, epsilon, len(sums))
+        noisy = [total + noise for total, noise in zip(sums.values(), noises, strict=True)]
         return [
             Release(epoch, Kind.TOTAL, (span,), steps, scale, epsilon, self.simulated)
             for span, steps in zip(spans, noisy, strict=True)

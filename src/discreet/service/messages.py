@@ -548,11 +548,16 @@ class PlannerRequest(Request):
 
     Attributes:
         gap: The gap as a share of the rewards' range.
+        base_rate: The rate that you expect of all arms but the best, of rewards of 0 and 1: for a forecast of what it
+            will take, beside the worst case.
+        lift: Instead of the gap, with a base rate: how much higher the best rate is, as a share of it.
     """
 
     arms: Annotated[int, Meta(ge=2, le=MOST_ARMS)]
     epsilon: Decimal
-    gap: Annotated[float, Meta(gt=0, le=1)]
+    gap: Annotated[float, Meta(gt=0, le=1)] | None = None
+    base_rate: Annotated[float, Meta(gt=0, lt=1)] | None = None
+    lift: Annotated[float, Meta(gt=0)] | None = None
     beta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
     policy: str | None = None
     per_hour: Annotated[float, Meta(gt=0)] | None = None
@@ -577,14 +582,42 @@ class PlannedEpoch(Struct):
     ends_after: float | None
 
 
+class PlanForecast(Struct):
+    """What an experiment will take, by simulating it on the expected rates.
+
+    Attributes:
+        mean: Assignments on average.
+        median: What half of all experiments take at most.
+        high: What 95 % of all experiments take at most.
+        right: The share of experiments that found the right arm.
+        seconds: The time on average, at the given rate of assignments and window.
+        high_seconds: The time that 95 % of all experiments take at most.
+    """
+
+    mean: float
+    median: float
+    high: float
+    right: float
+    seconds: float | None
+    high_seconds: float | None
+
+
 class ExperimentPlan(Struct):
-    """The number of assignments that an experiment takes, and the time, before it is run."""
+    """The number of assignments that an experiment takes, and the time, before it is run.
+
+    Attributes:
+        epochs: The epochs in the worst case, whatever the rates.
+        total: Assignments in the worst case.
+        seconds: The time in the worst case.
+        forecast: What it will take if rates are as expected; null without a base rate.
+    """
 
     policy: str
     epochs: list[PlannedEpoch]
     total: int
     seconds: float | None
     words: str
+    forecast: PlanForecast | None
 
 
 class AlgorithmView(Struct):

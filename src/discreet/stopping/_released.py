@@ -70,6 +70,7 @@ class ReleasedRule(StoppingRule):
 
     statistic: ClassVar[Statistic] = Statistic.TOTAL
     """The numbers that are released of a block. The last one is its total."""
+    fixed_blocks: ClassVar[bool] = True
 
     epsilon: Positive
     growth: Growth = 1.5

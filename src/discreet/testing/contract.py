@@ -25,7 +25,8 @@ def check_algorithm(algorithm: Algorithm, closes: int = 12, noise: Noise | None 
     no noise, no lock, no file, no generator. Planning must change nothing. Its copies must learn apart from it. It must
     be the same when it is pickled, rebuilt from its options and its ledger, or resumed from its options and a snapshot;
     options and snapshot must survive JSON. A new algorithm is also run for some epochs, on a copy, and checked after
-    each. What it asks for must be what the theorem that it names (`Privacy.theorem`) is about.
+    each. What it asks for must be what the theorem that it names (`Privacy.theorem`) is about. If it says that its
+    blocks are fixed, they must be the same for other rewards.
 
     Args:
         algorithm: A policy or a stopping rule. It is not changed.
@@ -47,6 +48,8 @@ def check_algorithm(algorithm: Algorithm, closes: int = 12, noise: Noise | None 
     _check_value(algorithm)
     if algorithm.epoch or any(algorithm.taken.values()):
         return
+    if algorithm.fixed_blocks:
+        _check_blocks(algorithm, closes)
     driver = Totals(algorithm, noise or SimulatedNoise(0))
     for _ in range(closes):
         plan = driver.plan()
@@ -55,7 +58,7 @@ def check_algorithm(algorithm: Algorithm, closes: int = 12, noise: Noise | None 
         before = driver.algorithm
         _check_theorem(before, plan)
         kept, ledger, twin = json.dumps(before.snapshot()), list(before.ledger), before.copy()
-        releases = driver.close(fixed_totals(plan, before.grid))
+        releases = driver.close_steps(fixed_totals(plan, before.grid))
         after = driver.algorithm
         twin.learn(releases)
         unchanged = json.dumps(before.snapshot()) == kept and list(before.ledger) == ledger
@@ -64,19 +67,20 @@ def check_algorithm(algorithm: Algorithm, closes: int = 12, noise: Noise | None 
         _check_value(after)
 
 
-def fixed_totals(plan: Plan, grid: Grid) -> dict[Arm, Any] | None:
+def fixed_totals(plan: Plan, grid: Grid, *, falling: bool = False) -> dict[Arm, Any] | None:
     """Return totals of a plan's arms that pay a fixed reward each: 1/(K+1), 2/(K+1), ... of the range.
 
     Args:
         plan: The plan to fill.
         grid: The grid that rewards are rounded to.
+        falling: True for the same in reverse order: the first arm pays most.
     """
     query, size = plan.query, len(plan.pulls) + 1
     if query is None:
         return None
     totals: dict[Arm, Any] = {}
     for place, (arm, count) in enumerate(plan.pulls.items(), 1):
-        reward = grid.width * place // size
+        reward = grid.width * (size - place if falling else place) // size
         if isinstance(query, SamplesQuery):
             totals[arm] = np.full(count, reward)
         elif isinstance(query, ThresholdQuery) and plan.many_tests:
@@ -121,6 +125,25 @@ def _check_theorem(algorithm: Algorithm, plan: Plan) -> None:
     named = privacy.theorem is not None and covers(privacy.theorem, privacy.unit, plan.query)
     asks = f"{type(plan.query).__name__} for a {privacy.unit}"
     _require(named, f"{algorithm.key} names the theorem {privacy.theorem}, which is not about a {asks}")
+
+
+def _check_blocks(algorithm: Algorithm, closes: int) -> None:
+    """Check that it was fixed in advance where each release of an arm ends, whatever the rewards are."""
+    found: list[dict[Arm, list[tuple[int, int]]]] = []
+    for falling in (False, True):
+        driver, spans = Totals(algorithm, SimulatedNoise(int(falling))), dict[Arm, list[tuple[int, int]]]()
+        for _ in range(closes):
+            plan = driver.plan()
+            if plan is None:
+                break
+            driver.close_steps(fixed_totals(plan, algorithm.grid, falling=falling))
+        for release in driver.ledger:
+            for arm, first, last in release.spans:
+                spans.setdefault(arm, []).append((first, last))
+        found.append(spans)
+    for arm in found[0].keys() & found[1].keys():
+        same = all(one == other for one, other in zip(found[0][arm], found[1][arm], strict=False))
+        _require(same, f"{algorithm.key} says that its blocks are fixed, and those of {arm!r} depend on the rewards")
 
 
 def _require(kept: bool, sentence: str) -> None:

@@ -101,7 +101,7 @@ def worst_loss(run: Callable[[Noise], Output], neighbour: Callable[[Noise], Outp
     ...     policy = discreet.DPSuccessiveElimination(["A", "B"], epsilon=2.0, beta=0.5)
     >>> def run(noise, total):
     ...     driver = discreet.Totals(policy, noise)
-    ...     return driver.close({"A": total, "B": 160}), driver.plan()
+    ...     return driver.close_steps({"A": total, "B": 160}), driver.plan()
     >>> def output(noise, total):
     ...     releases, plan = run(noise, total)
     ...     return tuple(releases), plan and tuple(plan.pulls.items())

@@ -178,7 +178,7 @@ def by_totals(driver: Totals, rewards: Rewards) -> Facts:
         if any(paid[arm].size < count for arm, count in plan.pulls.items()):
             break
         exact = {arm: _statistic(plan, grid, values) for arm, values in paid.items()}
-        yield driver.close(exact if plan.learns else None)
+        yield driver.close_steps(exact if plan.learns else None)
     yield from _standing(driver)
 
 

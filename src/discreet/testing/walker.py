@@ -245,11 +245,15 @@ class _Walk:
             self._attempt(one, lambda: one.driver.feed(samples if count > 1 else samples[0]))
         else:
             totals = self._totals(one.driver)
-            self._attempt(one, lambda: one.driver.close(totals))
+            self._attempt(one, lambda: one.driver.close_steps(totals))
 
     def _ask(self, bandit: Bandit) -> None:
+        many = _MANY
+        if bandit.waiting == "serve":  # it would hand out all of them: as many as there are to learn from, and a few
+            plan = bandit.policy.plan()
+            many = 20 + (plan.size if plan is not None else 0)
         with suppress(WaitingError, FinishedError):
-            bandit.ask(self.random.choice([3, _MANY, _MANY, _MANY]))
+            bandit.ask(self.random.choice([3, many, many, many]))
 
     def _tell(self, bandit: Bandit) -> None:
         tickets = bandit.open_tickets

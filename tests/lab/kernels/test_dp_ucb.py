@@ -30,7 +30,7 @@ def test_the_reference_kernel_is_the_policy_object(preset, seed):
         (arm,) = policy.plan().pulls
         reward = int(randomness.bernoulli(state, randomness.threshold(means[arm])))
         noise.values = [round(randomness.laplace(state, counters.scale) * width)]
-        driven.close({arm: reward * width})
+        driven.close_steps({arm: reward * width})
         assert policy.ledger[-1].scale / width == pytest.approx(counters.scale)
         place = np.searchsorted(points, time)
         if points[place] == time:

@@ -32,7 +32,7 @@ def test_the_reference_kernel_is_the_policy_object(name, epsilon):
         scale = 2 * (1 if power else pulls.bit_length() - 1) / epsilon
         reward = int(randomness.bernoulli(state, randomness.threshold(means[arm])))
         noise.values = [round(randomness.laplace(state, scale) * width)]
-        driven.close({arm: reward * width})
+        driven.close_steps({arm: reward * width})
         assert policy.ledger[-1].scale / width == pytest.approx(scale)
         assert policy.pulls == expected.tolist()
 

@@ -24,7 +24,7 @@ def same_as_the_object(kernel, means, horizon, epsilon, seed):
             if arm not in plan.query.held:
                 ones = randomness.binomial(state, policy.unreleased[arm] + count, means[arm])
                 noise.values.append(round((ones + randomness.laplace(state, 1 / epsilon)) * policy.grid.width))
-        driven.close(dict.fromkeys(plan.pulls, 0))
+        driven.close_steps(dict.fromkeys(plan.pulls, 0))
         ends.append(policy.time)
         pulls.append(list(policy.pulls))
     return kernel(means, horizon, fresh_state(seed), np.array(ends), epsilon).tolist() == pulls

@@ -23,7 +23,7 @@ def same_as_the_object(means, horizon, seed, kernel=paired, **options):
         for arm, count in plan.pulls.items() if plan.learns else ():
             totals[arm] = randomness.binomial(state, count, means[arm]) * width
             noise.values.append(discrete_laplace(state, scale_for(width, policy.epsilon)))
-        driven.close(totals)
+        driven.close_steps(totals)
         track.pull(plan.pulls, plan.size)
         ends.append(policy.time)
         pulls.append(list(policy.pulls))

@@ -28,7 +28,7 @@ def test_the_reference_kernel_is_the_policy_object(seed):
         (arm,) = policy.plan().pulls
         reward = int(randomness.bernoulli(state, randomness.threshold(means[arm])))
         noise.values = [round(randomness.laplace(state, trees.scale) * width) for _ in range(arms)]
-        driven.close({arm: reward * width})
+        driven.close_steps({arm: reward * width})
         assert policy.ledger[-1].scale / width == pytest.approx(trees.scale)
         place = np.searchsorted(points, time)
         if points[place] == time:

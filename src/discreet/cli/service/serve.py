@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet._install import install
 from discreet.cli import _options as opt
 from discreet.cli import missing_package
 from discreet.cli._console import complain, show
@@ -120,7 +121,7 @@ def service(module: str) -> Any:
     try:
         return importlib.import_module(f"discreet.service.{module}")
     except ModuleNotFoundError as error:
-        raise ArgumentError(f"{missing_package(error)} is not installed: pip install 'discreet[service]'") from None
+        raise ArgumentError(f"{missing_package(error)} is not installed: {install('service')}") from None
 
 
 def write_key(file: Path, key: str) -> None:

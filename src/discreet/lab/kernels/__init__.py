@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from discreet._install import install
 from discreet.core.algorithm import Algorithm
 from discreet.lab.instances import Instance
 from discreet.lab.kernels.coins import coin_of
@@ -80,7 +81,7 @@ def warn_slow(missing: str) -> None:
     """Warn once that a package is missing and simulations are slow without it."""
     warnings.warn(
         f"{missing} is not installed, so algorithms are simulated as objects, many of them one step at a time; "
-        f"pip install 'discreet[lab]' makes that up to thousands of times faster",
+        f"{install('lab')} makes that up to thousands of times faster",
         SlowWarning,
         stacklevel=2,
     )

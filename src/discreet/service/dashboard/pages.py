@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from discreet import _version
-from discreet._wording import duration, plural
+from discreet._wording import about, duration, plural
 from discreet.service.dashboard import formatting
 from discreet.service.dashboard.sessions import Session
 from discreet.service.errors import ServiceProblem
@@ -53,7 +53,7 @@ DONE = {
 
 WORDS = (
     *(formatting.whole, formatting.figure, formatting.fixed, formatting.within, formatting.factor, formatting.short),
-    *(formatting.since, formatting.exact, formatting.machine, formatting.listed, formatting.sentence, duration),
+    *(formatting.since, formatting.exact, formatting.machine, formatting.listed, formatting.sentence, about, duration),
 )
 
 

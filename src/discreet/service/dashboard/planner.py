@@ -12,7 +12,9 @@ FIRST = {
     "arms": "4",
     "epsilon": "1",
     "beta": str(DEFAULTS["beta"]),
-    "gap": "0.05",
+    "gap": "",
+    "base_rate": "3",
+    "lift": "20",
     "privacy_unit": "person",
     "policy": "",
     "per_hour": "",
@@ -24,7 +26,8 @@ FIRST = {
 def show(visit: Visit) -> Response:
     """Show the form and, once it is filled in, the plan. It is asked with GET, so that a plan has an address."""
     asked = {name: visit.query[name].strip() for name in FIRST if name in visit.query}
-    fields = Fields(FIRST | asked)
+    unsaid = dict.fromkeys(("base_rate", "lift"), "") if asked.get("gap") else {}  # a gap stands for itself
+    fields = Fields(FIRST | unsaid | asked)
     plan = _plan(visit, fields) if asked else None
     # A plan is for a beta, so only policies that have one can be planned.
     known = [each for each in visit.control.algorithms() if each.kind == "policy" and "beta" in each.options]
@@ -36,10 +39,23 @@ def _plan(visit: Visit, fields: Fields) -> ExperimentPlan | None:
     arms = fields.whole("arms", least=2, most=MOST_ARMS)
     epsilon = fields.decimal("epsilon")
     beta = fields.number("beta", above=0, below=1)
-    gap = fields.number("gap", above=0)
+    gap = fields.optional_number("gap", above=0)
+    base_rate, lift = _share(fields, "base_rate"), _share(fields, "lift")
+    if gap is None and lift is None:
+        fields.refuse("gap", "Give the gap; or a base rate and a lift, which say more.")
+    elif gap is not None and lift is not None:
+        fields.refuse("gap", "Give a gap or a lift, not both.")
+    elif lift is not None and base_rate is None:
+        fields.refuse("base_rate", "Give the rate that the lift is a share of.")
     per_hour = fields.optional_number("per_hour", above=0)
     window = fields.number("window", least=0, empty=0) * SECONDS.get(fields.text("window_unit"), 1.0)
     unit: PrivacyUnit = "event" if fields.text("privacy_unit") == "event" else "person"
     policy = fields.text("policy") or None
-    wanted = PlannerRequest(arms, epsilon, gap, beta, policy, per_hour, window, unit)
+    wanted = PlannerRequest(arms, epsilon, gap, base_rate, lift, beta, policy, per_hour, window, unit)
     return fields.submit(lambda: visit.control.plan(wanted))
+
+
+def _share(fields: Fields, name: str) -> float | None:
+    """Return a percentage as a share; None if nothing was typed."""
+    value = fields.optional_number(name, above=0)
+    return None if value is None else value / 100

@@ -271,22 +271,22 @@ def tell(transaction: Transaction, shard: str, told: Sequence[Tell]) -> list[Sta
     Returns:
         "accepted" or "late" for each report, by its assignment and the time alone.
     """
-    rewards: dict[tokens.Place, int] = {}
+    rewards: dict[tuple[Any, ...], int] = {}
     for one in told:
         rewards.setdefault(one.place, one.reward)
     keys = {one.experiment.id: one.experiment.secret for one in told}
-    accepted: set[tokens.Place] = set()
+    accepted: set[tuple[Any, ...]] = set()
     wronged: list[tuple[int, int, int]] = []
     totals: dict[tuple[int, int, int], tuple[int, int]] = {}
-    for slot in assignments.report(transaction, {place[:4] for place in rewards}):
-        tag = tokens.unit_tag(keys[slot.experiment], slot.generation, slot.slot, slot.unit)
-        place = tokens.Place(slot.experiment, slot.epoch, slot.generation, slot.slot, tag)
+    for experiment, epoch, generation, slot, unit, arm, first in assignments.report(transaction, rewards):
+        tag = tokens.unit_tag(keys[experiment], generation, slot, unit)
+        place = experiment, epoch, generation, slot, tag
         if place in rewards:
-            count, total = totals.get((slot.experiment, slot.epoch, slot.arm), (0, 0))
-            totals[slot.experiment, slot.epoch, slot.arm] = count + slot.first, total + slot.first * rewards[place]
             accepted.add(place)
-        elif slot.first:  # another unit had the slot before a restore: the one that has it now has reported nothing
-            wronged.append((slot.experiment, slot.epoch, slot.slot))
+            count, total = totals.get((experiment, epoch, arm), (0, 0))
+            totals[experiment, epoch, arm] = count + first, total + first * rewards[place]
+        elif first:  # another unit had the slot before a restore: the one that has it now has reported nothing
+            wronged.append((experiment, epoch, slot))
     assignments.retract(transaction, wronged)
     if totals:
         assignments.add_totals(transaction, shard, totals)

@@ -87,8 +87,9 @@ def unit_tag(secret: bytes, generation: int, slot: int, unit: bytes) -> bytes:
     >>> unit_tag(b"secret", 77, 12, b"ann") == unit_tag(b"secret", 77, 12, b"bob")
     False
     """
-    text = b"%d:%d:%b" % (generation, slot, unit)
-    return hashlib.blake2b(text, key=secret, digest_size=_UNIT_TAG, person=b"unit tag").digest()
+    hashed = _keyed(secret, _UNIT_TAG, b"unit tag").copy()
+    hashed.update(b"%d:%d:%b" % (generation, slot, unit))
+    return hashed.digest()
 
 
 def seal(secret: bytes, place: Place) -> str:
@@ -123,11 +124,12 @@ def open_token(secret: bytes, token: str) -> Place | None:
 
 
 def _tag(secret: bytes, packed: bytes) -> bytes:
-    hashed = _keyed(secret).copy()  # hashing the key again would take as long as the rest
+    hashed = _keyed(secret, _SEAL, b"assignment").copy()
     hashed.update(packed)
     return hashed.digest()
 
 
-@lru_cache(maxsize=4)
-def _keyed(secret: bytes) -> hashlib.blake2b:
-    return hashlib.blake2b(key=secret, digest_size=_SEAL, person=b"assignment")
+@lru_cache(maxsize=1024)
+def _keyed(secret: bytes, size: int, person: bytes) -> hashlib.blake2b:
+    """Return a hash that has taken its key in, to be copied: hashing the key again would take as long as the rest."""
+    return hashlib.blake2b(key=secret, digest_size=size, person=person)

@@ -12,7 +12,7 @@ import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Route, compile_path
 
 from discreet.service import messages as m
 from discreet.service import wording
@@ -24,11 +24,11 @@ from discreet.service.experiments.control import Control
 from discreet.service.experiments.upkeep.journal import Journal
 from discreet.service.experiments.upkeep.readiness import Readiness
 from discreet.service.http.authorization import Authorizer
+from discreet.service.http.frequent import Endpoint, FrequentRoute
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.operations import OPERATIONS, Operation, document, operation
 from discreet.service.threads import Threads
 
-Endpoint = Callable[[Request], Awaitable[Response]]
 MOST_BYTES = 2_000_000
 """The largest body of a request: 10,000 rewards have 1.1 MB."""
 TOGETHER = 1_000
@@ -70,16 +70,25 @@ class API:
         self.readiness = Readiness(control.database, journal)
         self.authorizer = Authorizer(control)
         self._document = _ENCODER.encode(document())
+        self._endpoints = [(one, self._endpoint(one)) for one in OPERATIONS]
 
     def routes(self) -> list[Route]:
         """Return the routes of all operations."""
         by_path: dict[str, dict[str, Endpoint]] = {}
-        for one in OPERATIONS:
-            by_path.setdefault(one.path, {})[one.method] = self._endpoint(one)
+        for one, endpoint in self._endpoints:
+            by_path.setdefault(one.path, {})[one.method] = endpoint
         return [
             *[Route(path, _by_method(methods), methods=list(methods)) for path, methods in by_path.items()],
             Route("/metrics", self.show_metrics),
             Route("/openapi.json", self.show_document),
+        ]
+
+    def frequent_routes(self) -> list[FrequentRoute]:
+        """Return the routes of frequent operations, which are among all routes too."""
+        return [
+            FrequentRoute(one.method, compile_path(one.path)[0], endpoint)
+            for one, endpoint in self._endpoints
+            if one.frequent
         ]
 
     def _endpoint(self, one: Operation) -> Endpoint:
@@ -99,13 +108,13 @@ class API:
             found = await work(**{name: given[name] for name in one.takes})
             if isinstance(found, Response):
                 return found
-            return Response(status_code=204) if one.answer is None else answer(found, one.status)
+            return Response(status_code=204) if one.answer is None else Answer(found, one.status)
 
         return endpoint
 
     # ------------------------------------------------------------------ assign and report: first in the list of routes
 
-    @operation("POST", f"{ONE}/assignments", ("assign",), 404, 409, 503)
+    @operation("POST", f"{ONE}/assignments", ("assign",), 404, 409, 503, frequent=True)
     async def assign(self, caller: m.KeyView, experiment: str, body: m.AssignRequest) -> m.Assignments:
         """Assign units: to the same arms again within an epoch. Safe to repeat. In test mode they are marked.
 
@@ -124,7 +133,7 @@ class API:
         self.metrics.assigned(len(units))
         return m.Assignments(assigned)
 
-    @operation("PUT", "/v1/rewards/{assignment}", ("report",), 404, 503, status=202)
+    @operation("PUT", "/v1/rewards/{assignment}", ("report",), 404, 503, status=202, frequent=True)
     async def reward(self, caller: m.KeyView, assignment: str, body: m.RewardRequest) -> m.Receipt:
         """Report one reward. The first one stands; safe to repeat.
 
@@ -141,7 +150,7 @@ class API:
         (status,) = await self.writer.do([told])
         return m.Receipt(status)
 
-    @operation("POST", "/v1/rewards:batch", ("report",), 503)
+    @operation("POST", "/v1/rewards:batch", ("report",), 503, frequent=True)
     async def rewards(self, caller: m.KeyView, body: m.RewardBatch) -> m.Receipts:
         """Report many rewards; each has its own status. Safe to repeat.
 
@@ -403,7 +412,7 @@ class API:
     def ready(self) -> m.Health | Response:
         """Answers 200 if the database and the journal can be written, and the clock has not jumped back."""
         reasons = self.readiness.reasons()
-        return answer(m.Health("unavailable", reasons), 503) if reasons else m.Health("ok")
+        return Answer(m.Health("unavailable", reasons), 503) if reasons else m.Health("ok")
 
     async def show_metrics(self, request: Request) -> Response:
         """Return counts of requests in Prometheus' format. They need an admin's key: even sums depend on rewards."""
@@ -416,14 +425,17 @@ class API:
         return Response(self._document, media_type="application/json")
 
 
-def answer(message: Any, status: int = 200) -> Response:
-    """Return a message as JSON.
+class Answer(Response):
+    """A message as JSON, with the two headers that it needs.
 
     Args:
         message: The message.
         status: The status of the answer.
     """
-    return Response(_ENCODER.encode(message), status, media_type="application/json")
+
+    def __init__(self, message: Any, status: int = 200) -> None:
+        self.status_code, self.background, self.body = status, None, _ENCODER.encode(message)
+        self.raw_headers = [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
 
 
 async def read(request: Request, decoder: msgspec.json.Decoder[Any]) -> Any:

@@ -25,6 +25,7 @@ from discreet.service.experiments.upkeep.journal import Journal
 from discreet.service.http import docs
 from discreet.service.http.api import API, Slow
 from discreet.service.http.background import TICK, Background, Checking, Closer, Eraser, Noting
+from discreet.service.http.frequent import Frequent
 from discreet.service.http.logs import log_access
 from discreet.service.http.metrics import Metrics
 from discreet.service.messages import Problem
@@ -88,11 +89,15 @@ def make_app(
         ServiceProblem: lambda _, problem: problem_response(problem),
         HTTPException: _http_problem,
         **dict.fromkeys(UNAVAILABLE, _unavailable),
-        Exception: _unforeseen,
     }
-    starlette = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    everything = {**handlers, Exception: lambda _, __: _unforeseen()}
+    starlette = Starlette(routes=routes, exception_handlers=everything, lifespan=lifespan)
     starlette.router.redirect_slashes = False  # it would redirect to wherever the Host header says
-    app: ASGIApp = starlette
+
+    def failed(request: Request, error: Exception) -> Response | None:
+        return next((handle(request, error) for kind, handle in handlers.items() if isinstance(error, kind)), None)
+
+    app: ASGIApp = Frequent(starlette, api.frequent_routes(), failed, _unforeseen())
     if origins:  # whose pages may send what the browser's client sends, with a key and without cookies
         headers = ("authorization", "content-type")
         app = CORSMiddleware(app, allow_origins=origins, allow_methods=("POST", "PUT"), allow_headers=headers)
@@ -173,7 +178,7 @@ def _unavailable(request: Request, error: Any) -> Response:
     return problem_response(ServiceProblem(503, "unavailable", "the database does not answer; try again"))
 
 
-def _unforeseen(_: Request, __: Any) -> Response:
+def _unforeseen() -> Response:
     return problem_response(ServiceProblem(500, "internal error", "something is wrong here; it is logged"))
 
 

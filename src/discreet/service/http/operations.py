@@ -40,6 +40,7 @@ class Operation:
         status: The status of its answer.
         problems: Further statuses of its refusals.
         slow: True for lists and other slow reads, which have threads and connections of their own.
+        frequent: True for what is asked thousands of times a second.
     """
 
     method: str
@@ -54,6 +55,7 @@ class Operation:
     status: int
     problems: tuple[int, ...]
     slow: bool
+    frequent: bool
 
 
 OPERATIONS: list[Operation] = []
@@ -61,7 +63,13 @@ OPERATIONS: list[Operation] = []
 
 
 def operation(
-    method: str, path: str, scopes: tuple[Scope, ...] | None, *problems: int, status: int = 200, slow: bool = False
+    method: str,
+    path: str,
+    scopes: tuple[Scope, ...] | None,
+    *problems: int,
+    status: int = 200,
+    slow: bool = False,
+    frequent: bool = False,
 ) -> Callable[[Work], Work]:
     """Return a decorator that declares an operation. Its messages are those of the method's annotations.
 
@@ -72,6 +80,7 @@ def operation(
         *problems: Statuses of its refusals, besides those that follow from its key and its messages.
         status: The status of its answer.
         slow: True for lists and other slow reads.
+        frequent: True for what is asked thousands of times a second.
     """
 
     def declare(work: Work) -> Work:
@@ -83,8 +92,8 @@ def operation(
         body, query = hints.get("body"), hints.get("query")
         status_of = 204 if answer is None else status
         name = work.__name__
-        messages = (answer, body, query)
-        OPERATIONS.append(Operation(method, path, name, about, takes, scopes, *messages, status_of, problems, slow))
+        messages, pace = (answer, body, query), (slow, frequent)
+        OPERATIONS.append(Operation(method, path, name, about, takes, scopes, *messages, status_of, problems, *pace))
         return work
 
     return declare

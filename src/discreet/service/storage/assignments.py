@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import delete, func, insert, select
 
@@ -93,7 +93,7 @@ class Reported(NamedTuple):
         slot: The slot's index.
         unit: The pseudonym of the unit that has the slot.
         arm: The arm's index.
-        told: 1 if no reward of it was reported before, else 2 or 3.
+        first: True if no reward of it was reported before.
     """
 
     experiment: int
@@ -102,12 +102,7 @@ class Reported(NamedTuple):
     slot: int
     unit: bytes
     arm: int
-    told: int
-
-    @property
-    def first(self) -> bool:
-        """True if no reward of it was reported before."""
-        return self.told == 1
+    first: bool
 
 
 def dealings(
@@ -168,23 +163,27 @@ def add_participants(transaction: Transaction, units: Sequence[tuple[int, bytes]
     transaction.execute(insert(PARTICIPANT), rows)
 
 
-def report(transaction: Transaction, slots: Iterable[tuple[int, int, int, int]]) -> list[Reported]:
+def report(transaction: Transaction, places: Iterable[tuple[Any, ...]]) -> list[Reported]:
     """Mark slots of open epochs as reported, and return those whose deadline has not passed.
 
     Args:
         transaction: The transaction, which has locked the experiments.
-        slots: The experiment's number, the epoch's number and generation, and the index of each slot, once. Nothing is
-            marked where the epoch has another generation.
+        places: The experiment's number, the epoch's number and generation, and the index of each slot; what follows
+            does not matter here. Nothing is marked where the epoch has another generation.
     """
-    wanted, database = set(slots), transaction.database
+    wanted, database = {place[:4] for place in places}, transaction.database
     sql = _OPEN.format(listed=database.among("experiment"))
     rows = transaction.run(sql, {"listed": database.as_list(sorted({one[0] for one in wanted}))}) if wanted else ()
     current = {(experiment, epoch): generation for experiment, epoch, generation in rows}
-    found = sorted(one[:2] + one[3:] for one in wanted if current.get(one[:2]) == one[2])  # so none blocks another
+    found = sorted(  # so that no writer blocks another
+        (experiment, epoch, slot)
+        for experiment, epoch, generation, slot in wanted
+        if current.get((experiment, epoch)) == generation
+    )
     clock, now = database.clock()
     reported = transaction.each(_REPORT % clock, ("experiment", "epoch", "slot"), found, **now)
     return [
-        Reported(experiment, epoch, current[experiment, epoch], slot, unit, arm, told)
+        Reported(experiment, epoch, current[experiment, epoch], slot, unit, arm, told == 1)
         for experiment, epoch, slot, unit, arm, told in reported
     ]
 

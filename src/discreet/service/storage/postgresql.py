@@ -42,8 +42,7 @@ def _columns(prefix: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -
 def _array(values: Sequence[Any]) -> str:
     """Return numbers or bytes as an array's text, which takes a tenth of the time that psycopg takes for a list."""
     in_bytes = bool(values) and isinstance(values[0], bytes)
-    texts = (f'"\\\\x{one.hex()}"' if in_bytes else repr(one) for one in values)
-    return "{" + ",".join(texts) + "}"
+    return "{" + ",".join([f'"\\\\x{one.hex()}"' for one in values] if in_bytes else map(repr, values)) + "}"
 
 
 # Units are inserted in one order by all writers, so that these cannot block each other.

@@ -3,9 +3,10 @@
 import csv
 import datetime as dt
 import math
+import subprocess
 import sys
 
-import duckdb
+import ibis
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -15,7 +16,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from discreet import ArgumentError, Grid
-from discreet.logs import Columns, epoch_query, epoch_totals
+from discreet._install import install
+from discreet.logs import Columns, epoch_totals
 from discreet.service.messages import PlanView
 
 NAMES = ["assignment", "unit", "arm", "time", "reward"]
@@ -264,14 +266,21 @@ def test_times_of_any_kind_go_there_and_back(kind, log, tmp_path):
 @pytest.mark.parametrize(
     "start", [1_700_000_000_000_000_000, -3_000, -9_000_000_000_000_000_000, 9_000_000_000_000_000_000]
 )
-def test_nanoseconds_are_cut_so_that_nothing_is_used_twice(start):
+def test_nanoseconds_are_rounded_so_that_nothing_is_used_twice(start):
     times = [start + 100, start + 900, start + 1500]
-    table = frame([(str(i), str(i), "x", time, i / 4) for i, time in enumerate(times)])
+    table = frame([(str(i), str(i), "x", time, 2.0**-i) for i, time in enumerate(times)])
     table = table.with_columns(pl.col("time").cast(pl.Datetime("ns")))
-    plan = plan_for(Grid(0.0, 1.0), {"x": 1})
-    first = epoch_totals(table, plan)
-    second = epoch_totals(table, plan, after=first.until)
-    assert second.message.totals == {"x": Grid(0.0, 1.0).encode(0.5)}
+    until, seen = None, 0
+    for epoch in range(1, 5):
+        try:
+            found = epoch_totals(table, plan_for(Grid(0.0, 1.0), {"x": 1}, epoch), after=until)
+        except ArgumentError:
+            break
+        assert until is None or found.until > until
+        until = found.until
+        assert not seen & found.message.totals["x"]  # each reward is a bit of its own
+        seen |= found.message.totals["x"]
+    assert epoch > 2
 
 
 def test_a_csv_with_dates_and_numbers_as_names(tmp_path):
@@ -297,17 +306,12 @@ def test_a_log_without_arms_fills_the_only_one(log):
         epoch_totals(table, plan_for(Grid(0.0, 1.0), {"a": 1, "b": 1}), columns=Columns(arm=None))
 
 
-def test_the_text_of_sql_is_what_duckdb_runs(log):
+def test_a_table_of_a_database_is_read_where_it_is(log):
     table = frame(log).to_arrow()
     plan = plan_for(Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8})
-    query = epoch_query("log", plan, after=30, before=500)
-    connection = duckdb.connect()
-    connection.register("log", table)
-    rows = connection.execute(query).fetchall()
-    wanted = epoch_totals(table, plan, after=30, before=500)
-    assert {arm: steps for arm, _, steps, _ in rows} == wanted.message.totals
-    assert {count for _, count, _, _ in rows} == {8}
-    assert max(until for *_, until in rows) == wanted.until
+    theirs = ibis.duckdb.connect().create_table("log", table)
+    wanted, found = (epoch_totals(one, plan, after=30, before=500) for one in (table, theirs))
+    assert (found.message, found.until) == (wanted.message, wanted.until)
 
 
 SOME_REWARDS = st.lists(st.sampled_from([None, math.nan, math.inf, -math.inf, 0.0, -0.0, 0.5, 1.0]), min_size=1)
@@ -317,15 +321,14 @@ SOME_REWARDS = st.lists(st.sampled_from([None, math.nan, math.inf, -math.inf, 0.
 @given(values=SOME_REWARDS, group=st.integers(1, 4))
 @example(values=[1.0, math.nan], group=4)
 @example(values=[0.0, math.nan], group=4)  # here DuckDB 2.0 holds even isnan() to be false
-def test_the_text_of_sql_takes_nan_for_no_reward_in_a_plain_duckdb_over_parquet(values, group, tmp_path):
+def test_nan_is_no_reward_in_somebody_elses_duckdb_over_parquet(values, group, tmp_path):
     """Parquet's statistics leave NaN out, and DuckDB trusts them."""
     rows = [(str(i), str(i), "x", i, value) for i, value in enumerate(values)]
     pq.write_table(frame(rows).to_arrow(), tmp_path / "log.parquet", row_group_size=group)
     grid, pulls = Grid(0.0, 1.0), {"x": len(values)}
-    query = epoch_query(f"read_parquet('{tmp_path / 'log.parquet'}')", plan_for(grid, pulls), default_reward=0.25)
-    with duckdb.connect() as connection:
-        [(_, count, steps, _)] = connection.execute(query).fetchall()
-    assert (count, {"x": steps}) == (len(values), reference(rows, grid, pulls, default=0.25)[0])
+    theirs = ibis.duckdb.connect().read_parquet(tmp_path / "log.parquet")
+    found = epoch_totals(theirs, plan_for(grid, pulls), default_reward=0.25)
+    assert found.message.totals == reference(rows, grid, pulls, default=0.25)[0]
 
 
 # ---------------------------------------------------------------------- what is refused, and what errors say
@@ -338,14 +341,12 @@ def test_errors_and_looks_hold_no_reward(log, tmp_path, capsys):
         + "".join(f"{i},{i},x,{i},{ODD}\n" for i in range(30_000))
         + "9,9,x,9,s0.7312459t\n"
     )
+    (tmp_path / "log.txt").write_text(f"reward\n{ODD}\n")
     (tmp_path / "broken.parquet").write_bytes(b"no parquet 0.7312459")
     pandas = pd.DataFrame({"assignment": ["1"], "unit": ["1"], "arm": ["x"], "time": [1], "reward": ["s0.7312459t"]})
     mixed = pandas.assign(reward=pd.Series([object()]))
     forms = [
-        tmp_path / "bad.csv", tmp_path / "broken.parquet", tmp_path / "none.parquet", tmp_path / "none.csv", pandas,
-        mixed, {"reward": [ODD]}, tmp_path / "log.txt",
-        frame(log).with_columns(pl.col("reward").cast(pl.String)),
-        frame(log).with_columns(pl.col("time").cast(pl.String)),
+        tmp_path / "bad.csv", tmp_path / "broken.parquet", pandas, mixed, {"reward": [ODD]}, tmp_path / "log.txt",
         frame(log).with_columns(pl.col("unit").str.len_bytes().cast(pl.Float64)),
     ]  # fmt: skip
     for form in forms:
@@ -354,6 +355,8 @@ def test_errors_and_looks_hold_no_reward(log, tmp_path, capsys):
         assert "0.7312" not in str(error.value)
         assert error.value.__cause__ is None
         assert error.value.__context__ is None or error.value.__suppress_context__
+    with pytest.raises(FileNotFoundError):
+        epoch_totals(tmp_path / "none.parquet", plan)
     found = epoch_totals(frame(log), plan)
     assert not any(str(total) in repr(found) for total in found.message.totals.values())
 
@@ -378,15 +381,19 @@ def test_a_later_epoch_must_say_where_it_begins(log):
     plan = plan_for(Grid(0.0, 1.0), {"x": 8}, 2)
     with pytest.raises(ArgumentError, match="after must be the `until` of epoch 1"):
         epoch_totals(frame(log), plan)
-    with pytest.raises(ArgumentError, match="after must be the `until` of epoch 1"):
-        epoch_query("log", plan)
 
 
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.delitem(sys.modules, "discreet.logs.duckdb_log", raising=False)
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(ModuleNotFoundError, match=r"logs need duckdb: pip install 'discreet\[logs\]'"):
-        epoch_totals("log.parquet", plan_for(Grid(0.0, 1.0), {"x": 8}))
+def test_texts_of_numbers_and_times_are_read(log):
+    plan = plan_for(Grid(0.0, 1.0), {"x": 8, "y": 8, "z": 8})
+    texts = frame(log).with_columns(pl.col("reward").cast(pl.String), pl.col("time").cast(pl.String))
+    assert epoch_totals(texts, plan).message == epoch_totals(frame(log), plan).message
+
+
+def test_a_missing_package_is_named():
+    for what, message in (("import discreet.logs", "logs need ibis"), ("discreet.mean", "discreet.mean needs ibis")):
+        lines = f"import sys; sys.modules['ibis'] = None; import discreet; {what}"
+        done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=False)
+        assert f"{message}: {install('logs')}" in done.stderr
 
 
 def test_arrow_is_read_as_it_comes():

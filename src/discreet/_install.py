@@ -1,0 +1,28 @@
+"""The command that installs an extra of this very installation."""
+
+import json
+from functools import cache
+from importlib import metadata
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+
+@cache
+def install(extra: str) -> str:
+    """Return a pip command that adds an extra: from where discreet itself was installed from.
+
+    Args:
+        extra: The name of the extra.
+    """
+    try:
+        source = json.loads(metadata.distribution("discreet").read_text("direct_url.json") or "null")
+    except (metadata.PackageNotFoundError, ValueError):  # a source tree that is not installed
+        return f"pip install '.[{extra}]'"
+    if source is None:  # from a package index
+        return f"pip install 'discreet[{extra}]'"
+    url = str(source["url"])
+    if "dir_info" in source:
+        editable = "-e " if source["dir_info"].get("editable") else ""
+        return f"pip install {editable}'{url2pathname(urlsplit(url).path)}[{extra}]'"
+    control = source.get("vcs_info", {}).get("vcs")
+    return f"pip install 'discreet[{extra}] @ {f'{control}+{url}' if control else url}'"

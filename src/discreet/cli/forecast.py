@@ -1,0 +1,110 @@
+"""`discreet forecast`: how many people and days a question takes, at each epsilon."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+from discreet._display import words
+from discreet.cli._console import check_writable, console, show, show_json, wrapped_table
+from discreet.cli._options import Json, command, option, read_real, real, whole
+from discreet.core.errors import ArgumentError
+from discreet.forecasting import Forecast
+from discreet.forecasting import forecast as make_forecast
+
+
+def read_share(text: str | float) -> float:
+    """Return the number in a text, which may be a percentage.
+
+    >>> read_share("3%"), read_share("0.03")
+    (0.03, 0.03)
+    """
+    if isinstance(text, str) and text.strip().endswith("%"):
+        return round(read_real(text.strip()[:-1]) / 100, 15)
+    return read_real(text)
+
+
+def read_shares(text: str) -> list[float]:
+    """Return the numbers in a text with commas, each of which may be a percentage."""
+    return [read_share(part) for part in text.split(",") if part.strip()]
+
+
+def _share(text: str) -> Any:
+    return option("SHARE", text, parser=read_share)
+
+
+@command(
+    "discreet forecast --rates 3.0%,3.2%,3.6% --epsilon 0.5,1,2 --beta 0.05 --per-day 2000",
+    "discreet forecast --base-rate 3% --lift 20% --epsilon 0.1,0.5,1 --figure epsilon.png",
+    "discreet forecast --mean 3% --alpha 0.1 --epsilon 0.5,1,2",
+    "discreet forecast --gap 0.006 --arms 2 --epsilon 1      (the worst case, if nothing else is known)",
+)
+def _forecast(
+    *,
+    epsilon: Annotated[str, option("LIST", "The privacy parameter, or several to choose from: 0.5,1,2.")],
+    rates: Annotated[str | None, option("LIST", "The rate that you expect of each arm: 3.0%,3.2%,3.6%.")] = None,
+    base_rate: Annotated[float | None, _share("Instead: the rate of all arms but the best.")] = None,
+    lift: Annotated[
+        float | None, _share("With --base-rate: how much more the best arm has; 20% of 3% is 3.6%.")
+    ] = None,
+    gap: Annotated[
+        float | None, _share("Instead: the smallest difference of rates to be told. Worst case only.")
+    ] = None,
+    arms: Annotated[int | None, whole("With --base-rate or --gap: how many arms there are.", show_default="2")] = None,
+    mean: Annotated[
+        float | None, _share("Instead: the mean that you expect, of values in [0, 1], to forecast `stop`.")
+    ] = None,
+    alpha: Annotated[
+        float | None, _share("With --mean: how close it must be known; 0.1 is within 10% of itself.")
+    ] = None,
+    beta: Annotated[float, real("How often the answer may be wrong: 0.05 is once in 20 times.")] = 0.05,
+    per_day: Annotated[float | None, real("How many people come in a day, for a forecast in days.")] = None,
+    window_days: Annotated[
+        float | None, real("How many days a reward is waited for; each epoch waits that long.")
+    ] = None,
+    unit: Annotated[str, option("NAME", "Whom epsilon covers: reward, or person (who may come back).")] = "reward",
+    policy: Annotated[str | None, option("NAME", "An elimination.", show_default="what `recommend` names")] = None,
+    figure: Annotated[Path | None, option("FILE", "Also draw people against epsilon into this file.")] = None,
+    seed: Annotated[int, whole("The seed of the simulation.")] = 0,
+    json: Json = False,
+) -> None:
+    """Say how many people, and days, it takes to find the best arm or to know a mean, at each epsilon.
+
+    The algorithm that will run is simulated 3,000 times on the rates that you expect; beside it stands what is promised
+    whatever the rates. With a gap alone there is only the promise.
+    """
+    check_writable(figure)
+    if mean is not None and rates is not None:
+        raise ArgumentError(f"give --rates or --mean, not both: got {rates} and {mean:g}")
+    found = make_forecast(
+        mean if rates is None else read_shares(rates),
+        epsilon=read_shares(epsilon),
+        beta=beta,
+        alpha=alpha,
+        base_rate=base_rate,
+        lift=lift,
+        gap=gap,
+        arms=arms,
+        per_day=per_day,
+        window=None if window_days is None else timedelta(days=window_days),
+        unit=unit,
+        policy=policy,
+        seed=seed,
+    )
+    if figure is not None:
+        found.plot().savefig(figure)
+    if json:
+        show_json(found.to_dict())
+    else:
+        _show(found)
+        if figure is not None:
+            show(f"picture: {figure}")
+
+
+def _show(found: Forecast) -> None:
+    """Print a forecast for a person."""
+    show(f"{found.question}: {found.algorithm}", "bold", wrap=True)
+    show("")
+    console().print(wrapped_table([(name, list(map(words, cells))) for name, cells in found.columns().items()]))
+    for note in found.notes:
+        show("")
+        show(note, wrap=True)

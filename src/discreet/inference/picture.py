@@ -1,0 +1,156 @@
+"""Means with their intervals over time, and where arms could be told from the control."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet._install import install
+from discreet.core.errors import ArgumentError
+from discreet.core.plans import Arm
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from discreet.inference.summary import Summary
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito's
+_SHOWN = 100  # looks with at least a hundredth of the rewards are shown as a whole
+_STYLES = ("-", "--", "-.", ":")
+
+
+class Band(NamedTuple):
+    """An arm's means and intervals at looks.
+
+    Attributes:
+        arm: The arm.
+        rewards: The number of rewards of all arms that were released up to each look.
+        means: The released means.
+        lower: The lower ends of the intervals.
+        upper: The upper ends.
+    """
+
+    arm: Arm
+    rewards: list[int]
+    means: list[float]
+    lower: list[float]
+    upper: list[float]
+
+
+class Decision(NamedTuple):
+    """The look at which an arm could be told from the control.
+
+    Attributes:
+        arm: The arm.
+        rewards: The number of rewards of all arms that were released up to it.
+        better: True if it is the better one.
+    """
+
+    arm: Arm
+    rewards: int
+    better: bool
+
+
+def bands(seen: Summary) -> list[Band]:
+    """Return each arm's means and intervals at some looks.
+
+    Args:
+        seen: The summary.
+    """
+    found = []
+    for arm in seen.arms:
+        band = Band(arm, [], [], [], [])
+        for epoch in seen.looks:
+            blocks = seen.blocks(arm, epoch)
+            if not len(blocks) or (band.rewards and blocks.epochs[-1] != epoch and epoch != seen.looks[-1]):
+                continue  # nothing new
+            lower, upper = seen.interval(arm, epoch=epoch)
+            band.rewards.append(_rewards(seen, epoch))
+            band.means.append(seen.mean_at(arm, epoch))
+            band.lower.append(lower)
+            band.upper.append(upper)
+        found.append(band)
+    return found
+
+
+def decisions(seen: Summary) -> list[Decision]:
+    """Return where arms could be told from the control: the first look at which they could not be equally good.
+
+    Args:
+        seen: The summary.
+    """
+    found = []
+    level = math.log(2 / (1 - seen.level))
+    for arm in seen.arms if seen.control is not None else ():
+        if arm == seen.control or seen.is_apart(arm, seen.control):
+            continue
+        for epoch, (more, less) in seen.difference(arm).history():
+            if max(more, less) >= level:
+                found.append(Decision(arm, _rewards(seen, epoch), more > less))
+                break
+    return found
+
+
+def _rewards(seen: Summary, epoch: int) -> int:
+    return sum(seen.blocks(arm, epoch).rewards for arm in seen.arms)
+
+
+def plot(seen: Summary, ax: Axes | None = None) -> Axes:
+    """Draw the bands, and a line where each decision was made.
+
+    Args:
+        seen: The summary.
+        ax: Where to draw; by default in a new figure.
+
+    Raises:
+        ArgumentError: Nothing was released yet.
+    """
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  (no pyplot: no windows, no global state)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"plot needs matplotlib: {install('lab')}", name=error.name) from None
+    if not seen.looks:
+        raise ArgumentError("there is nothing to draw: nothing was released yet")
+    if ax is None:
+        ax = Figure(figsize=(6.4, 3.9), layout="constrained").add_subplot()
+    heights = []
+    for place, band in enumerate(bands(seen)):
+        if not band.rewards:
+            continue
+        colour, style = COLOURS[place % len(COLOURS)], _STYLES[place // len(COLOURS) % len(_STYLES)]
+        ax.fill_between(band.rewards, band.lower, band.upper, color=colour, alpha=0.15, linewidth=0)
+        for edge in (band.lower, band.upper):
+            ax.plot(band.rewards, edge, color=colour, linewidth=0.6, alpha=0.6)
+        label = f"{band.arm} (control)" if band.arm == seen.control and seen.control is not None else str(band.arm)
+        ax.plot(band.rewards, band.means, style, color=colour, marker="o", markersize=3, label=label)
+        late = [place for place, rewards in enumerate(band.rewards) if rewards >= band.rewards[-1] / _SHOWN]
+        heights += [column[place] for column in (band.lower, band.upper) for place in late]
+    _mark(seen, ax)
+    _limits(seen, ax, heights)
+    ax.set_xscale("log")
+    ax.set_xlabel("rewards of all arms that were released")
+    ax.set_ylabel("mean reward")
+    ax.set_title(f"means with intervals of level {seen.level:g}, valid at all looks together", fontsize="medium")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(alpha=0.25, linewidth=0.5)
+    ax.legend(frameon=False, loc="best")
+    return ax
+
+
+def _mark(seen: Summary, ax: Axes) -> None:
+    """Draw a line at each decision, with what was decided; labels of equal places stand below each other."""
+    for place, (arm, rewards, better) in enumerate(sorted(decisions(seen), key=lambda one: one.rewards)):
+        ax.axvline(rewards, color="#777777", linestyle=":", linewidth=1)
+        words = f"{arm} {'beats' if better else 'is worse than'} {seen.control}"
+        ax.annotate(
+            words, (rewards, 0.97 - 0.07 * (place % 12)), xycoords=("data", "axes fraction"), xytext=(-4, 0),
+            textcoords="offset points", ha="right", va="top", fontsize="small", color="#333333",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
+        )  # fmt: skip
+
+
+def _limits(seen: Summary, ax: Axes, heights: list[float]) -> None:
+    """Show the later looks as a whole; earlier intervals go beyond, or later ones could not be told apart."""
+    low, high = min(heights), max(heights)
+    room = 0.08 * (high - low)
+    ax.set_ylim(max(low - room, seen.grid.low - room), min(high + room, seen.grid.high + room))

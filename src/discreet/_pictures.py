@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet._install import install
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -217,8 +219,7 @@ def paint(picture: Picture) -> Chart:
 
         from discreet._chart import Chart as NewFigure  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        message = f"a picture needs {error.name}: pip install 'discreet[lab]'"
-        raise ModuleNotFoundError(message, name=error.name) from None
+        raise ModuleNotFoundError(f"a picture needs {error.name}: {install('lab')}", name=error.name) from None
 
     rows, small = -(-len(picture.panels) // picture.columns), picture.small
     width, height = (SMALL_WIDTH, SMALL_HEIGHT) if small else (PANEL_WIDTH, PANEL_HEIGHT)

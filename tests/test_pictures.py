@@ -1,5 +1,7 @@
 """Figures: nothing overlaps, and files are written in both formats."""
 
+import sys
+
 import pytest
 
 from discreet._pictures import Cloud, Colour, Line, Panel, Picture, paint, write_picture
@@ -43,3 +45,18 @@ def test_ticks_of_logarithmic_axes_are_powers_of_ten():
     (ax,) = paint(Picture("log", "", [Panel("", LINES[:1], x_log=True, y_log=True)], columns=1)).axes
     formatter = ax.yaxis.get_major_formatter()
     assert [formatter(value, 0) for value in (0.01, 1, 1e4)] == ["10⁻²", "10⁰", "10⁴"]
+
+
+def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
+    for name in ("matplotlib", "discreet._chart"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ModuleNotFoundError, match=r"a picture needs matplotlib: pip install .*\[lab\]'"):
+        paint(PICTURES[0])
+
+
+def test_bars_and_whole_epochs_are_drawn_for_a_single_point():
+    line = Line("A", [1], [0.5], Colour.BLUE, marker="o", low=[0.4], high=[0.6], bars=True)
+    (ax,) = paint(Picture("point", "", [Panel("", [line], whole_x=True)], columns=1)).axes
+    assert ax.get_xlim() == (0.5, 1.5)
+    assert [tick for tick in ax.get_xticks() if 0.5 <= tick <= 1.5] == [1.0]
+    assert len(ax.collections) == 1

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet._install import install
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -212,9 +214,12 @@ def png_of(picture: Picture) -> bytes:
 
 def paint(picture: Picture) -> Chart:
     """Return a picture as a figure of matplotlib."""
-    import matplotlib as mpl  # noqa: PLC0415
+    try:
+        import matplotlib as mpl  # noqa: PLC0415
 
-    from discreet._chart import Chart as NewFigure  # noqa: PLC0415
+        from discreet._chart import Chart as NewFigure  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"a picture needs {error.name}: {install('lab')}", name=error.name) from None
 
     rows, small = -(-len(picture.panels) // picture.columns), picture.small
     width, height = (SMALL_WIDTH, SMALL_HEIGHT) if small else (PANEL_WIDTH, PANEL_HEIGHT)

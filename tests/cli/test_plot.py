@@ -27,3 +27,14 @@ def test_a_damaged_results_file(run, tmp_path):
 )
 def test_bad_use_is_explained(refused, line, message):
     assert message in refused(line)
+
+
+def test_a_sweep_is_drawn_against_its_option(run, tmp_path):
+    path = tmp_path / "sweep.npz"
+    assert run("compare dp-se --epsilon 0.5,1 --horizon 1000 --runs 2 --output", path)[0] == 0
+    for more in ([], ["--against", "pulls"], ["--against", "epsilon", "--log"]):
+        assert run("plot", path, *more)[0] == 0
+        assert (tmp_path / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    code, _, err = run("plot", path, "--against", "gamma")
+    assert code == 2
+    assert "against must be an option of what was simulated, or 'pulls', got 'gamma'" in err

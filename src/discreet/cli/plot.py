@@ -1,4 +1,4 @@
-"""`discreet plot`: the regret curves of a results file."""
+"""`discreet plot`: the regret of a results file, against pulls or against what was swept over."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,8 +20,15 @@ def _plot(
         Path | None, option("FILE", "A .png, .pdf or .svg.", "--output", "-o", show_default="FILE.png")
     ] = None,
     log: Annotated[bool, typer.Option("--log", help="Logarithmic axes.")] = False,
+    against: Annotated[
+        str | None,
+        option("OPTION", "The x-axis: pulls, epsilon, horizon, arms or another option.", show_default="what was swept"),
+    ] = None,
 ) -> None:
-    """Draw the regret curves of a results file: means, with bands from the 5 % to the 95 % quantile."""
+    """Draw the regret of a results file: means, with bands from the 5 % to the 95 % quantile.
+
+    It is drawn against pulls, or against an option that was swept over.
+    """
     target = output or file.with_suffix(".png")
     if target.suffix.lower() not in PICTURES:
         raise ArgumentError(f"output must end in {', '.join(PICTURES)}, got {str(target)!r}")
@@ -29,7 +36,7 @@ def _plot(
     check_writable(target)
     from discreet._pictures import DPI  # noqa: PLC0415  (matplotlib)
 
-    figure = results.plot(log=log)
+    figure = results.plot(log=log, against=against)
     target.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, dpi=DPI)
     show(str(target))

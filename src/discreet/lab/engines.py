@@ -11,20 +11,19 @@ import os
 import pickle
 import signal
 import socket
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 
 from discreet._install import install
 from discreet.core.checks import choice, whole
 from discreet.core.errors import ArgumentError
+from discreet.lab.scripts import check_script
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -341,30 +340,6 @@ def _needed(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ArgumentError(f"engine {extra!r} needs {module}: {install(extra)}") from error
-
-
-def check_script(engine: str) -> None:
-    """Refuse to start processes from a script that each of them would run again from its first line."""
-    if not may_start_processes():
-        script = Path(getattr(sys.modules["__main__"], "__file__", "") or "the script").name
-        raise ArgumentError(
-            f'engine {engine!r} needs an `if __name__ == "__main__":` around what {script} does: every worker imports '
-            "the script, and would run it again; or use the engine 'threads'"
-        )
-
-
-def may_start_processes() -> bool:
-    """Return True if a worker process can import the running script without running it again.
-
-    A script without `if __name__ == "__main__":` cannot be imported like that. A prompt or notebook has no file.
-    """
-    if multiprocessing.parent_process() is not None:
-        return False
-    path = getattr(sys.modules["__main__"], "__file__", None)
-    try:
-        return path is None or "__main__" in Path(path).read_text(errors="replace")
-    except OSError:  # a console script of Windows lies inside an exe file; elsewhere it came through a pipe
-        return sys.platform == "win32"
 
 
 def usable_cpus() -> int:

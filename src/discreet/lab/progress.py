@@ -59,8 +59,8 @@ def bar(what: str, done: int, total: int, seconds: float) -> str:
     """
     share = min(done / total, 1.0) if total else 1.0
     full = int(_WIDTH * share)
-    left = f", about {duration(round(seconds / share - seconds))} left" if share else ""
-    return f"{what} {'█' * full}{'░' * (_WIDTH - full)} {share:.0%}{left}".replace("%,", " %,")
+    left = f", about {duration(round(seconds / share - seconds))} left" if 0 < share < 1 else ""
+    return f"{what} {'█' * full}{'░' * (_WIDTH - full)} {100 * share:.0f} %{left}"
 
 
 def _place(wanted: bool | None) -> Any:

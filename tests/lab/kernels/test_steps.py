@@ -7,7 +7,7 @@ import discreet
 from discreet.core.grid import Grid
 from discreet.lab import Beta, Discrete, Empirical, Setting, TruncatedNormal, Uniform, simulate
 from discreet.lab.arms import Bernoulli
-from discreet.lab.kernels import find_program, find_steps
+from discreet.lab.kernels import find_program, find_steps, thompson_steps
 from discreet.lab.runs import one_run
 from discreet.lab.simulate import expected_wait, run_setting
 
@@ -59,3 +59,10 @@ def test_a_long_run_needs_no_patience():
     setting = Setting.of("dp-ucb", KINDS, horizon=1_000_000, runs=10, epsilon=1.0)
     assert expected_wait([setting], 1) == (0.0, [])
     assert simulate("dp-ucb", KINDS, 100_000, 1, epsilon=1.0).pulls.sum() == 100_000
+
+
+def test_where_memory_is_laid_out_otherwise_the_object_plays(monkeypatch):
+    assert thompson_steps.works_here()
+    setting = Setting.of("ts", KINDS, horizon=50, runs=1)
+    monkeypatch.setattr(thompson_steps, "works_here", lambda: False)
+    assert run_setting(setting).method == "object"

@@ -183,7 +183,8 @@ def find(policy: Any, rewards: Any) -> Callable[..., Any] | None:
     if policy.horizon is None or policy.horizon * grid.width >= _EXACT:
         return None
     formula = formula_of(policy)
-    if formula is None and type(policy) not in (ThompsonSampling, DPHybridUCB):
+    drawn = type(policy) is ThompsonSampling and thompson_steps.works_here()
+    if formula is None and not drawn and type(policy) is not DPHybridUCB:
         return None
 
     def run(own: Any, rng: np.random.Generator, noise: Any, checkpoints: Any) -> Any:

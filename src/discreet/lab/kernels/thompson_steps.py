@@ -6,11 +6,12 @@ generator of numpy is put into each of these states in turn, and numba draws fro
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 import ctypes
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from discreet.bandits._seeds import epoch_words
+from discreet.bandits._seeds import epoch_rng, epoch_words
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import new_track, pull
 
@@ -40,6 +41,14 @@ def memory_of(generator: np.random.Generator) -> Any:
     """Return the four words of a PCG64 generator's state as an array that changes it."""
     address = ctypes.cast(generator.bit_generator.ctypes.state_address, ctypes.POINTER(ctypes.c_uint64))[0]
     return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint64)), (4,))
+
+
+@cache
+def works_here() -> bool:
+    """Return True if a generator's memory is laid out as it is written here, which depends on the platform."""
+    generator = np.random.Generator(np.random.PCG64(0))
+    memory_of(generator)[:] = states(1, 7)[0]
+    return bool(generator.bit_generator.state == epoch_rng(1, 7).bit_generator.state)
 
 
 @compiled

@@ -22,6 +22,7 @@ from benchmarks.growth import growth
 from benchmarks.peers import PEERS, PUBLIC
 from benchmarks.rows import Row, show
 from benchmarks.service import service
+from benchmarks.steps import asked, general_arms
 from discreet.core.noise import private_noise
 from discreet.lab import Bernoulli, Discrete, Setting, instance, play
 from discreet.lab.kernels import dp_ucb, kl_race, thompson_sampling, tree_minimum, ucb
@@ -291,7 +292,8 @@ def main():
     )
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
-    rows += kernels() + simulated_rules() + epoch_policies() + peers() + horizons() + service()
+    rows += general_arms() + asked() + kernels() + simulated_rules() + epoch_policies() + peers() + horizons()
+    rows += service()
     if not arguments.fast:
         rows += crowd() + growth() + evaluation()
     show(rows, "discreet: what must be fast", as_json=arguments.json)

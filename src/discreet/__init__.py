@@ -10,6 +10,8 @@ any time from what was released. `audit` looks for privacy violations.
 Answers from a log in one call: `best_arm`, `mean`, and `replay` for any algorithm. They need more packages, and are
 imported when used.
 
+`discreet.lab` simulates and compares them. `OwnPolicy` is the template of one of your own.
+
 A service for teams: `Client` and `AsyncClient` speak to it. They need more packages, and are imported when used.
 """
 
@@ -47,6 +49,8 @@ from discreet.recommend import Recommendation, recommend
 from discreet.stopping import *  # noqa: F403
 
 if TYPE_CHECKING:
+    from discreet import lab as lab
+    from discreet import theory as theory
     from discreet.client import AsyncClient as AsyncClient
     from discreet.client import Client as Client
     from discreet.logs import Answer as Answer
@@ -110,7 +114,9 @@ _EXTRAS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import clients and answers from logs, whose packages the core does without, when they are used."""
+    """Import the lab, clients and answers from logs, whose packages the core does without, when they are used."""
+    if name in ("interop", "lab", "theory"):
+        return import_module(f"discreet.{name}")
     if name not in _EXTRAS:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     extra = _EXTRAS[name]

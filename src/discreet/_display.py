@@ -150,7 +150,7 @@ def _number(value: Real) -> str:
     if isinstance(value, Integral):
         return f"{int(value):,}"
     number = float(value)
-    in_full = abs(number) < 1e15 and (number.is_integer() or abs(number) >= 1e4)
+    in_full = abs(number) < 1e15 and (number.is_integer() or abs(number) >= 1e3)
     return f"{number:,.0f}" if in_full else f"{number:.4g}"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import discreet
 from discreet import ArgumentError, Bandit, DPSuccessiveElimination, FinishedError, PrivacyError, SimulatedNoise, Totals
-from discreet.mechanisms import NoisyTotals
+from discreet.mechanisms import Curator, NoisyTotals
 from discreet.testing import check_algorithm, covers
 from tests._tools import examples
 from tests._tools.driving import Coins, close, drive
@@ -256,10 +256,12 @@ class Greedy(DPSuccessiveElimination):
 
 
 def test_a_policy_that_asks_for_twice_its_epsilon_is_refused_by_the_curator():
-    driver = Totals(Greedy(["A", "B"], epsilon=1.0, horizon=10_000), SimulatedNoise(1))
+    greedy = Greedy(["A", "B"], epsilon=1.0, horizon=10_000)
     with pytest.raises(PrivacyError, match=r"a release would cost 2.0, beyond the promised 1.0"):
-        close(driver, examples.EASY)
-    assert not driver.ledger
+        Totals(greedy, SimulatedNoise(1))  # before any reward is collected
+    plan = greedy.plan()
+    with pytest.raises(PrivacyError, match=r"a release would cost 2.0, beyond the promised 1.0"):
+        Curator.of(greedy, SimulatedNoise(1)).release(plan, dict.fromkeys(plan.pulls, 0))
 
 
 @dataclass(kw_only=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet import ArgumentError, PrivacyError, SimulatedNoise, Totals
 from discreet.lab import simulate
-from discreet.mechanisms import SharedVectors, SparseVector
+from discreet.mechanisms import Curator, SharedVectors, SparseVector
 from discreet.testing import Change, Recording, check_algorithm
 from tests._tools import examples, references
 from tests._tools.driving import Recorded, close, drive
@@ -137,9 +137,9 @@ def test_the_price_of_every_vector_is_charged(name):
     bug = next(one for one in MUTANTS if one.plant.__name__ == "each_vector_at_the_price_of_all")
     with planted(bug, charged=True):
         policy = discreet.make_policy(name, range(3), epsilon=1.0, horizon=10_000)
-        driver = Totals(policy, SimulatedNoise(1))
+        curator = Curator.of(policy, SimulatedNoise(1))
         with pytest.raises(PrivacyError, match=r"a release would cost [23]\.0, beyond the promised 1\.0"):
-            driver.close_steps(dict.fromkeys(driver.plan().pulls, 0))
+            curator.release(policy.plan(), dict.fromkeys(policy.plan().pulls, 0))
 
 
 # ---------------------------------------------------------------------- the rest

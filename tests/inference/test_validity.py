@@ -31,12 +31,12 @@ def first_block(epsilon):
 
 
 def test_the_interval_of_an_arm_keeps_its_level():
-    sizes = geometric(5000, 2.0, 200)
+    usual, long = geometric(5000, 2.0, 200), geometric(1e7, 1.3, 100)
 
-    def missed(epsilon=0.1, counts=sizes, **options):
+    def missed(epsilon=0.1, counts=usual, **options):
         return coverage.arm_misses(np.random.default_rng(11), RUNS, 0.1, counts, epsilon, bernoulli(0.1), **options)
 
-    most, long = allowed(RUNS, 0.05), geometric(1e7, 1.3, 100)
+    most = allowed(RUNS, 0.05)
     assert missed() <= most
     assert missed(threshold=math.log(2 / 0.9)) > most  # almost no level at all
     assert missed(believed=1.0) > most  # the noise is taken for a tenth of what it is

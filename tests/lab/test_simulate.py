@@ -364,10 +364,10 @@ class OwnUCB(discreet.UCB):
     [
         ("ucb", [0.2, 0.8], {}, "kernel"),
         ("dp-ucb", "C2", {"epsilon": 1.0}, "kernel"),
-        ("ucb", [0.2, "beta(2, 5)"], {}, "object"),
-        ("dp-ucb", [0.2, "uniform(0, 1)"], {"epsilon": 1.0}, "object"),
-        ("ucb", [0.2, 0.8], {"low": -1}, "object"),
-        ("dp-ucb", [0.2, 0.8], {"epsilon": 1.0, "high": 2}, "object"),
+        ("ucb", [0.2, "beta(2, 5)"], {}, "kernel"),
+        ("dp-ucb", [0.2, "uniform(0, 1)"], {"epsilon": 1.0}, "kernel"),
+        ("ucb", [0.2, 0.8], {"low": -1}, "kernel"),
+        ("dp-ucb", [0.2, 0.8], {"epsilon": 1.0, "high": 2}, "kernel"),
         ("own-ucb", [0.2, 0.8], {}, "object"),
         ("dp-ucb-hybrid", [0.2, 0.8], {"epsilon": 1.0}, "kernel"),
         ("dp-se", [0.2, 0.8], {"epsilon": 1.0}, "object"),
@@ -536,7 +536,7 @@ def steps(horizon, runs=1):
 
 
 def test_threads_are_chosen_but_for_many_small_steps(monkeypatch):
-    monkeypatch.setattr(module, "_may_start_processes", lambda: True)
+    monkeypatch.setattr(module, "may_start_processes", lambda: True)
     quick = [Setting.of("ucb", "C2", runs=10**6), Setting.of("dp-se", "C2", runs=10**6, epsilon=1.0)]
     assert isinstance(choose_engine(quick), Threads)
     assert isinstance(choose_engine([*quick, steps(10_000, 20)]), Threads)
@@ -563,11 +563,12 @@ def test_a_script_that_cannot_be_imported_gets_threads(monkeypatch, tmp_path):
     assert isinstance(choose_engine(many), Threads)
 
 
-def test_the_wait_is_that_of_policies_that_decide_after_every_pull():
+def test_the_wait_is_that_of_policies_that_decide_after_every_pull(monkeypatch):
     kernel, rounds = Setting.of("ucb", "C2"), steps(10**6)
     assert expected_wait([kernel, rounds], 2) == (0.0, [])  # rounds may end early
-    slow = Setting.of("ucb", ["uniform(0, 1)", 0.5], horizon=10**6, runs=3)
+    monkeypatch.setitem(discreet.POLICIES, "own-ucb", OwnUCB)
+    slow = Setting.of(OwnUCB, ["uniform(0, 1)", 0.5], horizon=10**6, runs=3)
     seconds, names = expected_wait([kernel, slow], 1)
-    assert names == ["ucb"]
+    assert names == ["own-ucb"]
     assert seconds > 0
     assert [first_epoch(one) for one in (slow, rounds)] == [1, 2]

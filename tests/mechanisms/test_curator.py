@@ -258,9 +258,11 @@ def test_a_query_that_nothing_answers_is_refused():
 def test_an_algorithm_that_asks_for_twice_its_epsilon_is_refused(monkeypatch):
     monkeypatch.setattr(DPSuccessiveElimination, "epoch_epsilon", lambda self, epoch: 2 * self.epsilon)
     noise = Counted()
-    driver = Totals(DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=8000), noise)
+    greedy = DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=8000)
     with pytest.raises(PrivacyError, match=BEYOND):
-        driver.close_steps(dict.fromkeys("AB", 0))
+        Totals(greedy, noise)  # before any reward is collected
+    with pytest.raises(PrivacyError, match=BEYOND):
+        Curator.of(greedy, noise).release(greedy.plan(), dict.fromkeys("AB", 0))
     assert noise.drawn == 0
 
 
@@ -333,8 +335,10 @@ def test_a_restored_query_is_charged_too():
 
 @pytest.mark.parametrize("attempt", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_it_is_not_copied_or_pickled(attempt):
+    private = Curator(COINS, Privacy(1.0, Unit.REWARD, "a test"), taken={"A": 0})
     with pytest.raises(PrivacyError, match="a Curator cannot be copied or pickled"):
-        attempt(open_curator(TESTS, NINE))
+        attempt(private)
+    attempt(open_curator(TESTS, NINE))  # its noise is simulated: it protects nobody anyway
 
 
 def test_it_is_not_used_in_a_forked_process(monkeypatch):

@@ -105,17 +105,19 @@ def test_many_tests_at_once_equal_one_by_one(halts):
 # ---------------------------------------------------------------------- exact losses, with a restart in the middle
 
 
-def reloaded(bits, limits, epsilon=2.0):
-    """All that a curator shows that is made anew from its saved state before every test."""
+def reloaded(bits, limits, epsilon=2.0, at_once=1):
+    """All that a curator shows that is made anew from its saved state before every plan of so many tests."""
 
     def run(noise):
         made, shown = make(epsilon, noise, arms=("A",), grid=COINS), []
-        for number, (bit, limit) in enumerate(zip(bits, limits, strict=True), 1):
-            plan = plan_of((number,), (limit,), before=number - 1, epsilon=epsilon)
-            after = make(epsilon, noise, grid=COINS, taken={"A": number - 1})
+        for start in range(0, len(bits), at_once):
+            tests = slice(start, start + at_once)
+            counts = tuple(range(1, len(bits) + 1))[tests]
+            plan = plan_of(counts, tuple(limits[tests]), before=start, epsilon=epsilon)
+            after = make(epsilon, noise, grid=COINS, taken={"A": start})
             after.restore(made.state(), plan)
             made = after
-            shown.append(seen(made.release(plan, {"A": bit})))
+            shown.append(seen(made.release(plan, {"A": np.array(bits[tests])})))
             if shown[-1][0][-1]:
                 break
         return tuple(shown), made.state() == {}
@@ -132,9 +134,11 @@ CASES = {  # two neighbours, and limits
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_restarts_cost_nothing(name):
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_restarts_and_many_tests_at_once_cost_nothing(name, at_once):
     one, other, limits = CASES[name]
-    loss = worst_loss(reloaded(one, limits), reloaded(other, limits), 2, 1)
+    runs = (reloaded(bits, limits, at_once=at_once) for bits in (one, other))
+    loss = worst_loss(*runs, 1 if len(one) > 2 else 2, 1)
     assert 0.2 < loss <= 2.0 + 1e-9
     if len(one) == 1:
         assert loss == pytest.approx(2.0, abs=1e-9)

@@ -2,7 +2,9 @@
 
 import re
 import runpy
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -12,7 +14,10 @@ ROOT = Path(__file__).parents[2]
 WRITTEN_BY_VERIFY = ROOT / "verification.md"
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {WRITTEN_BY_VERIFY})
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
-WITH_CODE = ("docs/architecture.md", "docs/choosing.md", "docs/lab.md", "docs/paper.md", "docs/theory.md")
+WITH_CODE = (
+    "docs/architecture.md", "docs/choosing.md", "docs/inference.md", "docs/lab.md", "docs/own-algorithm.md",
+    "docs/paper.md", "docs/theory.md",
+)  # fmt: skip
 WRAPPED_ELSEWHERE = ("docs/results.md", "docs/verification.md")  # generated
 LEADING = re.compile(r"[#|<]|    |!\[")  # headings, tables, comments, code and pictures are not wrapped
 
@@ -24,9 +29,10 @@ def test_code_blocks_run_in_order(name, tmp_path, monkeypatch, capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.S)
     assert blocks
     try:
-        namespace = {"__name__": "a_page_of_the_docs"}
+        page = ModuleType("a_page_of_the_docs")
+        monkeypatch.setitem(sys.modules, page.__name__, page)
         for block in blocks:
-            exec(block, namespace)
+            exec(block, vars(page))
     finally:
         for key in set(discreet.POLICIES) - set(known):
             del discreet.POLICIES[key]

@@ -9,7 +9,7 @@ import pytest
 PROJECT = Path(__file__).parents[2]
 ROOT = PROJECT / "src" / "discreet"
 CONTRACTS = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-FACES = {"cli", "lab", "reproduction", "service", "client", "logs", "_chart", "_pictures"}  # what extras are for
+FACES = {"cli", "lab", "reproduction", "interop", "service", "client", "logs", "_chart", "_pictures"}
 (HEAVY,) = (one for one in CONTRACTS if "numba" in one.get("forbidden_modules", ()))
 
 

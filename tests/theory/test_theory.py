@@ -374,6 +374,7 @@ FUNCTIONS = {
     "karwa_vadhan_loss": (10, 0.1, 0.5),
     "nas_upper_bound": (0.3, 0.1, 0.05),
     "doubling_nas_upper_bound": (0.3, 0.1, 0.05),
+    "least_level": (0.1, 0.05, 0.5),
     "stopping_excess": (0.003, 0.1, 0.05),
     "tree_levels": (1000,),
     "tree_variance": (1000, 0.5),

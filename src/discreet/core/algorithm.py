@@ -154,7 +154,8 @@ class Algorithm(ABC):
         Args:
             ax: Where to draw; by default in a new figure.
         """
-        return self.ledger.plot(ax, viable=getattr(self, "viable", None))
+        viable = getattr(self, "viable", ())
+        return self.ledger.plot(ax, viable=viable if len(viable) < len(self.taken) else None)
 
     def _page(self) -> Page:
         given = {name: value for name, value in self.options().items() if value is not None}

@@ -157,6 +157,14 @@ class SimulatedNoise(_PooledNoise):
         super().__init__()
         self._generator = np.random.default_rng(seed)
 
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
     def _fill(self, scale: float, count: int) -> Integers:
         # A difference of two geometric variables; drawn in pairs, so the sequence is the same for any `count`.
         pairs = self._generator.geometric(-math.expm1(-1.0 / scale), size=(count, 2))

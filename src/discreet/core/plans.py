@@ -1,8 +1,8 @@
 """Plans and queries: what to sample in the next epoch, and how it is released. Both are public.
 
 A query's type chooses the mechanism that answers it. How they may evolve: a new way of releasing is a new query type;
-a field is added last, with a default that means what its absence meant; no field changes its meaning. Whoever meets a
-type that it does not know refuses it.
+a field is added last, with a default that means what its absence meant; no field changes its meaning. A price that is
+None asks for nothing, and costs nothing. Whoever meets a type or a value that it does not know refuses it.
 """
 
 from __future__ import annotations

@@ -68,6 +68,9 @@ class Driver(Shown, Secret):
         self._open()
         self._curator.check(self._plan)
 
+    def _may_be_copied(self) -> bool:
+        return self._file is None and (self.simulated or not self._algorithm.privacy.promised)
+
     def _begin(self, algorithm: Algorithm, noise: Noise | None) -> None:
         """Set up all but the curator and the open epoch."""
         self._algorithm, self._noise = algorithm, noise
@@ -124,7 +127,7 @@ class Driver(Shown, Secret):
     def _page(self) -> Page:
         page: Page = self.algorithm._page()
         seeded = {"simulated": "the noise comes from a seed, and protects nobody"} if self.simulated else {}
-        facts = {**page.facts, **self._driver_facts(), **seeded}
+        facts = {**page.facts, "finished": self.finished, **self._driver_facts(), **seeded}
         return replace(page, title=f"{type(self).__name__} of a {self._algorithm.key}", facts=facts)
 
     def _driver_facts(self) -> dict[str, object]:

@@ -38,6 +38,14 @@ class TicketDriver(Driver):
         self._default = None if self._default_reward is None else algorithm.grid.encode(self._default_reward)
         self._epoch = OpenEpoch(None, 0, 0, None, self._rng)
 
+    def __getstate__(self) -> dict[str, Any]:
+        with self._thread_lock:
+            return {name: value for name, value in self.__dict__.items() if name != "_thread_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._thread_lock = threading.RLock()
+
     def _check_window(self, clock: Clock | None) -> None:
         if self._window is None:
             if clock is not None:

@@ -26,7 +26,7 @@ NOT_FIXED = (
 )
 SIMULATED = "the noise came from a seed: these releases protect nobody"
 
-_PARTS = 4  # of a run, that are compared with each other
+_PARTS = 5  # of a run, that are compared with each other
 _DOUBT = 1e-3  # the chance of a false alarm
 
 
@@ -87,17 +87,19 @@ def _compared(blocks: Blocks, others: Blocks) -> tuple[Any, Numbers, Numbers, An
 
 
 def has_moved(arm: Arm, blocks: Blocks) -> str:
-    """Return that an arm's mean has moved, where four parts of the run have no mean in common; a false alarm is rare.
+    """Return that an arm's mean has moved, where parts of the run have no mean in common; a false alarm is rare.
+
+    Part k has the blocks that begin at rewards 2^k to 2^(k+1) - 1: where it begins does not depend on what comes later.
 
     Args:
         arm: The arm.
         blocks: Its totals.
     """
-    if len(blocks) < 2:
+    part = np.floor(np.log2(np.cumsum(blocks.counts) - blocks.counts + 1))
+    parts = np.unique(part)[-_PARTS:]
+    if len(parts) < 2:
         return ""
-    middle = np.cumsum(blocks.counts) - blocks.counts / 2
-    part = np.minimum(_PARTS - 1, (middle / blocks.rewards * _PARTS).astype(int))
-    found = [interval(blocks.at(part == each), _DOUBT / _PARTS) for each in np.unique(part)]
+    found = [interval(blocks.at(part == each), _DOUBT / ((each + 1) * (each + 2))) for each in parts]
     lowest, highest = max(lower for lower, _ in found), min(upper for _, upper in found)
     if lowest <= highest:
         return ""

@@ -1,5 +1,6 @@
 """The base class of objects that hold secrets."""
 
+import copy
 import os
 from typing import Any, NoReturn, SupportsIndex
 
@@ -9,7 +10,8 @@ from discreet.core.errors import PrivacyError
 class Secret:
     """An object that is not copied, not pickled, and not used in a forked process.
 
-    Two copies would release the same rewards twice, each at the price of the whole promise.
+    Two copies would release the same rewards twice, each at the price of the whole promise. An object whose noise comes
+    from a seed protects nobody anyway: it is copied and pickled like any value.
     """
 
     def __init__(self) -> None:
@@ -33,11 +35,18 @@ class Secret:
             "save it and load it, and go on with one of them only"
         )
 
-    def __copy__(self) -> Any:
-        self._refuse_copy()
+    def _may_be_copied(self) -> bool:
+        """Return True if a copy would break no promise."""
+        return False
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        self._refuse_copy()
+    def __copy__(self) -> Any:
+        return copy.deepcopy(self)  # half a copy would share what it collects
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
-        self._refuse_copy()
+        if not self._may_be_copied():
+            self._refuse_copy()
+        return super().__reduce_ex__(protocol)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._process = os.getpid()

@@ -93,6 +93,9 @@ class Curator(Shown, Secret):
         paid = [one.epsilon for releases in epochs for one in releases if one.arm == releases[0].arm]
         return cls(algorithm.grid, privacy, noise, epoch=algorithm.epoch, taken=algorithm.taken, spent=tuple(paid))
 
+    def _may_be_copied(self) -> bool:
+        return self._noise is None or self._noise.simulated
+
     def _page(self) -> Page:
         """Return its promise; all else in it is secret."""
         return replace(self.privacy._page(), title=f"curator of a promise: epsilon = {self.privacy.epsilon:g}")

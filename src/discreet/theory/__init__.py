@@ -21,6 +21,7 @@ from discreet.theory.elimination import (
 )
 from discreet.theory.group_privacy import karwa_vadhan_loss, product_privacy_loss
 from discreet.theory.logarithms import Bracket, log_bracket, loglog_bracket
+from discreet.theory.minimax_stopping import least_level
 from discreet.theory.nas import doubling_nas_upper_bound, nas_upper_bound, stopping_excess
 from discreet.theory.person_level import PersonSchedule
 from discreet.theory.regret import lai_robbins_bound, minimax_lower_bound, private_regret_order, regret_lower_bound
@@ -58,6 +59,7 @@ __all__ = [
     "dp_ucb_regret_order",
     "karwa_vadhan_loss",
     "lai_robbins_bound",
+    "least_level",
     "log_bracket",
     "loglog_bracket",
     "minimax_lower_bound",

@@ -56,11 +56,12 @@ def find_steps(algorithm: Any, instance: Instance) -> Callable[..., Any] | None:
     if kernel_of(type(algorithm)) is None:
         return None
     try:
-        from discreet.lab.kernels import steps  # noqa: PLC0415  (numba takes a second)
+        steps = importlib.import_module(f"{__name__}.steps")
     except ImportError as error:
         warn_slow(error.name or "numba")
         return None
-    return steps.find(algorithm, instance.rewards)
+    found: Callable[..., Any] | None = steps.find(algorithm, instance.rewards)
+    return found
 
 
 def kernel_of(kind: type[Algorithm]) -> str | None:

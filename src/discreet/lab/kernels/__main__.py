@@ -28,6 +28,8 @@ def compile_for(keys: list[str], other_forms: bool = False) -> None:
         for more in ({}, OTHER_FORMS[key]) if other_forms and key in OTHER_FORMS else ({},):
             on = 0.5 if key in RULES else [0.6, 0.4]
             run_setting(Setting.of(key, on, horizon=1000, runs=1, **options, **more))
+        if other_forms and key not in RULES:
+            run_setting(Setting.of(key, ["uniform(0.2, 1)", 0.4], horizon=1000, runs=1, **options))  # its steps
 
 
 def main(keys: list[str]) -> None:

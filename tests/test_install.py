@@ -29,17 +29,14 @@ class Distribution:
     ],
 )  # fmt: skip
 def test_it_names_where_discreet_came_from(source, command, monkeypatch):
-    monkeypatch.setattr(metadata, "distribution", lambda name: Distribution(source))
+    monkeypatch.setattr(metadata, "distributions", lambda name: [Distribution(None), Distribution(source)])
     install.cache_clear()
     assert install("lab") == command
     install.cache_clear()
 
 
 def test_a_source_tree_that_is_not_installed(monkeypatch):
-    def missing(name):
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(metadata, "distribution", missing)
+    monkeypatch.setattr(metadata, "distributions", lambda name: [])
     install.cache_clear()
     assert install("lab") == "pip install '.[lab]'"
     install.cache_clear()

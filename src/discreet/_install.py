@@ -14,10 +14,10 @@ def install(extra: str) -> str:
     Args:
         extra: The name of the extra.
     """
-    try:
-        source = json.loads(metadata.distribution("discreet").read_text("direct_url.json") or "null")
-    except (metadata.PackageNotFoundError, ValueError):  # a source tree that is not installed
+    found = [one.read_text("direct_url.json") for one in metadata.distributions(name="discreet")]
+    if not found:  # a source tree that is not installed
         return f"pip install '.[{extra}]'"
+    source = json.loads(next(filter(None, found), "null"))
     if source is None:  # from a package index
         return f"pip install 'discreet[{extra}]'"
     url = str(source["url"])

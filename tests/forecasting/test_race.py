@@ -48,7 +48,7 @@ def one_by_one(policy, rates, seed):
     rewards, noise = np.random.SeedSequence(seed).spawn(2)
     rng, driver = np.random.default_rng(rewards), Totals(policy, SimulatedNoise(noise))
     while (plan := driver.plan()) is not None:
-        driver.close({arm: int(rng.binomial(count, rates[arm])) * 2**20 for arm, count in plan.pulls.items()})
+        driver.close_steps({arm: int(rng.binomial(count, rates[arm])) * 2**20 for arm, count in plan.pulls.items()})
     return driver.algorithm.time, driver.algorithm.best_arm
 
 

@@ -61,7 +61,7 @@ def means(ledger: Iterable[Release], grid: Grid) -> Iterator[Mean]:
 
     >>> from discreet import DPSuccessiveElimination, SimulatedNoise, Totals
     >>> epochs = Totals(DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=10_000), SimulatedNoise(7))
-    >>> _ = epochs.close({"A": 1535 << 20, "B": 0})
+    >>> _ = epochs.close_steps({"A": 1535 << 20, "B": 0})
     >>> [(one.arm, round(one.mean, 3), round(one.radius, 3)) for one in means(epochs.ledger, epochs.algorithm.grid)]
     [('A', 1.0, 0.035), ('B', -0.0, 0.035)]
     """

@@ -42,7 +42,11 @@ class Status(Shown):
     best_arm: Arm
 
     def _page(self) -> Page:
-        return page_of(self)
+        facts = {
+            name.replace("outstanding", "outstanding, not to be published"): value
+            for name, value in page_of(self).facts.items()
+        }
+        return Page("status", facts)
 
     def __str__(self) -> str:
         where = "finished" if self.epoch is None else f"epoch {self.epoch}"

@@ -22,7 +22,7 @@ from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
 COMMANDS = (
-    *("simulate", "compare", "reproduce", "stop", "plan", "bounds", "audit", "policies", "plot"),
+    *("simulate", "compare", "reproduce", "stop", "intervals", "plan", "bounds", "audit", "policies", "plot"),
     *("service.serve", "service.admin_key", "service.backup", "service.restore"),
 )
 

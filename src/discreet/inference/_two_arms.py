@@ -24,7 +24,7 @@ _RATIOS = {1 / 8: 0.05, 8.0: 0.05, 1 / 64: 0.05, 64.0: 0.05}  # if no ratio of t
 _TILTS = {1.0: 0.8, 0.5: 0.1, 2.0: 0.1}  # stakes against A for one on B, for means that may drift, with their weights
 _PLACES = np.array([-4.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.5, 8.0, 15.0, 40.0, np.inf])
 """The means of the first arm that are tried, in standard deviations."""
-_ZOOM, _MOST_ZOOMS, _CLOSE = 5, 6, 1e-3  # around the best, again and again until it hardly changes
+_ZOOM, _MOST_ZOOMS, _CLOSE = 7, 10, 1e-3  # around the best, again and again until it hardly changes
 _ROUGH = 4  # steps at first
 _POINTS, _ZOOMS = 33, 3  # the same for tests
 _STEEPEST = 1e3  # slopes of hypotheses
@@ -240,7 +240,8 @@ class TwoArms:
             points, ends, found, before = near, y, compared(near, y), least
             least = float(np.nanmin(found)) if not np.isnan(found).all() else -math.inf
             room = _CLOSE * (abs(middle - least) if math.isfinite(middle) else 1.0)
-            if not math.isfinite(least) or not before - least > room:
+            at_edge = np.isnan(found).any() and near[-1] - near[0] > _CLOSE * a.deviation  # it may lie between
+            if not math.isfinite(least) or not (before - least > room or at_edge):
                 break
         return min(before, least)
 

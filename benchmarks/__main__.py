@@ -19,6 +19,7 @@ from tests._tools.step_by_step import play_dp_ucb, play_kl, play_thompson_sampli
 import discreet
 from benchmarks.crowd import crowd
 from benchmarks.growth import growth
+from benchmarks.inference import statements
 from benchmarks.peers import PEERS, PUBLIC
 from benchmarks.rows import Row, show
 from benchmarks.service import service
@@ -292,8 +293,8 @@ def main():
     )
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
-    rows += general_arms() + asked() + kernels() + simulated_rules() + epoch_policies() + peers() + horizons()
-    rows += service()
+    rows += statements() + general_arms() + asked() + kernels() + simulated_rules() + epoch_policies() + peers()
+    rows += horizons() + service()
     if not arguments.fast:
         rows += crowd() + growth() + evaluation()
     show(rows, "discreet: what must be fast", as_json=arguments.json)

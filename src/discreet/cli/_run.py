@@ -24,7 +24,8 @@ from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
 COMMANDS = (
-    *("simulate", "compare", "reproduce", "stop", "recommend", "forecast", "bounds", "audit", "policies", "plot"),
+    *("simulate", "compare", "reproduce", "stop", "intervals", "recommend", "forecast", "bounds", "audit"),
+    *("policies", "plot"),
     *("service.serve", "service.admin_key", "service.backup", "service.restore"),
 )
 

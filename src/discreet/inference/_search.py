@@ -15,7 +15,9 @@ _STEPS = 16
 _CLOSE = 1e-3  # of the distance from the center
 
 
-def outer_ends(excess: Callable[[Numbers, Indices], Numbers], center: Numbers, rungs: Numbers) -> Numbers:
+def outer_ends(
+    excess: Callable[[Numbers, Indices], Numbers], center: Numbers, rungs: Numbers, steps: int = _STEPS
+) -> Numbers:
     """Return, for each of several functions, a number just below all at which it is negative.
 
     Each is evaluated on a ladder from far below up to its center. From the lowest rung at which it is negative, its
@@ -26,6 +28,7 @@ def outer_ends(excess: Callable[[Numbers, Indices], Numbers], center: Numbers, r
         excess: Takes numbers, and to which function each belongs, and returns the function's values.
         center: Where each function is least, about.
         rungs: The ladder of each, a row that increases.
+        steps: The largest number of steps between two rungs; with fewer, an end lies further out.
     """
     count, size = rungs.shape
     which = np.repeat(np.arange(count), size)
@@ -37,7 +40,7 @@ def outer_ends(excess: Callable[[Numbers, Indices], Numbers], center: Numbers, r
     low, high = rungs[todo, first[todo] - 1], rungs[todo, first[todo]]
     above, below = values[todo, first[todo] - 1], values[todo, first[todo]]
     tolerance = _CLOSE * np.abs(center[todo] - low) + 1e-15
-    for step in range(_STEPS):
+    for step in range(steps):
         if not (high - low > tolerance).any():
             break
         share = np.clip(above / np.where(above > below, above - below, 1.0), 0.02, 0.98)  # regula falsi (Illinois)

@@ -22,13 +22,16 @@ OfMeans = Callable[[Numbers, Numbers], Numbers]
 _ALONES = 10  # the stakes on either arm by itself, which rule out far means
 _RATIOS = {1 / 8: 0.05, 8.0: 0.05, 1 / 64: 0.05, 64.0: 0.05}  # if no ratio of the arms' rewards is planned: weights
 _TILTS = {1.0: 0.8, 0.5: 0.1, 2.0: 0.1}  # stakes against A for one on B, for means that may drift, with their weights
-_PLACES = np.array([-5.0, -2.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 16.0, 40.0, np.inf])
+_PLACES = np.array([-4.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.5, 8.0, 15.0, 40.0, np.inf])
 """The means of the first arm that are tried, in standard deviations."""
-_POINTS, _ZOOM, _ZOOMS = 33, 7, 3  # the same for tests, at first and around the best
+_ZOOM, _MOST_ZOOMS, _CLOSE = 7, 10, 1e-3  # around the best, again and again until it hardly changes
+_ROUGH = 4  # steps at first
+_POINTS, _ZOOMS = 33, 3  # the same for tests
 _STEEPEST = 1e3  # slopes of hypotheses
 _REACH = 5.0  # how many standard deviations around its released mean the first arm's mean is looked for
-_RUNGS = np.array([np.inf, 50.0, 12.0, 7.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0, -3.0, -10.0])  # in standard deviations
-_COARSE = 3  # of the targets, every third is enough for planned ratios that are no more than possible
+_RUNGS = np.array([np.inf, 20.0, 8.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0, -4.0])  # means of the second arm, in the same
+_NEAR_RUNGS = np.array([2.0, 0.3, -0.3, -2.0])  # around a guess
+_COARSE = 4  # of the targets, every fourth is enough for planned ratios that are no more than possible
 
 
 class _Groups:
@@ -208,30 +211,39 @@ class TwoArms:
         tilt = min(tilt, _STEEPEST) if math.isfinite(tilt) else _STEEPEST
         scale = math.hypot(b.deviation, tilt * a.deviation)
 
-        def ends(x: Numbers) -> Numbers:
-            """Return the contrast at the least y of each x; NaN where all are ruled out."""
-            center = np.clip(b.center + tilt * (x - a.center), 0.0, 1.0)
-            rungs = np.clip(center[:, None] - scale * _RUNGS, 0.0, 1.0)
-
+        def at(x: Numbers) -> Callable[[Numbers, Indices], Numbers]:
             def excess(y: Numbers, which: Indices) -> Numbers:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     along = np.nan_to_num(slope(x[which], y), nan=1.0, posinf=_STEEPEST)
                 return self.log_evidence(x[which], y, np.clip(along, 1 / _STEEPEST, _STEEPEST)) - level
 
-            y = outer_ends(excess, center, rungs)
+            return excess
+
+        def compared(x: Numbers, y: Numbers) -> Numbers:
             with np.errstate(divide="ignore", invalid="ignore"):
                 return contrast(x, y)
 
         points = np.unique(np.clip(a.center + a.deviation * _PLACES, 0.0, 1.0))
-        values = ends(points)
-        if np.isnan(values).all():
-            return float(contrast(np.array([a.center]), np.array([b.center]))[0])
-        for _ in range(2):
-            best = int(np.nanargmin(values))
+        center = np.clip(b.center + tilt * (points - a.center), 0.0, 1.0)
+        ends = outer_ends(at(points), center, np.clip(center[:, None] - scale * _RUNGS, 0.0, 1.0), steps=_ROUGH)
+        found = compared(points, ends)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            middle = float(contrast(np.array([a.center]), np.array([b.center]))[0])
+        if np.isnan(found).all():
+            return middle
+        least = math.inf
+        for _ in range(_MOST_ZOOMS):
+            best, known = int(np.nanargmin(found)), ~np.isnan(ends)
             near = np.linspace(points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)], _ZOOM)
-            points, places = np.unique(np.concatenate([points, near]), return_index=True)
-            values = np.concatenate([values, ends(near)])[places]
-        return float(np.nanmin(values))
+            guess = np.interp(near, points[known], ends[known])
+            y = outer_ends(at(near), guess + scale, np.clip(guess[:, None] - scale * _NEAR_RUNGS, 0.0, 1.0))
+            points, ends, found, before = near, y, compared(near, y), least
+            least = float(np.nanmin(found)) if not np.isnan(found).all() else -math.inf
+            room = _CLOSE * (abs(middle - least) if math.isfinite(middle) else 1.0)
+            at_edge = np.isnan(found).any() and near[-1] - near[0] > _CLOSE * a.deviation  # it may lie between
+            if not math.isfinite(least) or not (before - least > room or at_edge):
+                break
+        return min(before, least)
 
 
 @lru_cache

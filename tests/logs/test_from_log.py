@@ -243,8 +243,8 @@ def test_a_random_order_does_not_follow_the_file():
 def test_each_row_of_a_unit_is_chosen_equally_often():
     """Of two rows either; over keys, at a level of 1e-6. The reward tells them apart."""
     log = pl.DataFrame({"user": ["a"] * 2, "variant": ["x"] * 2, "converted": [0, 1]})
-    chosen = [steps_by_arm(log, Key.draw())["x"] for _ in range(100)]
-    assert 0 < 20 <= sum(steps == [2**20] for steps in chosen) <= 80  # binomial: 2e-9 outside
+    chosen = [steps_by_arm(log, Key.draw())["x"] for _ in range(40)]
+    assert 4 <= sum(steps == [2**20] for steps in chosen) <= 36  # binomial: 2e-8 outside
 
 
 def test_where_selects(table):
@@ -271,7 +271,7 @@ def test_where_selects(table):
         ({"unit": "who"}, "the log has no column 'who'; it has 'user', 'variant', 'converted', 'at'"),
         ({"epsilon": 0}, "epsilon must be a number above 0"),
         ({"beta": 2}, "beta must lie strictly between"),
-        ({"missing": "drop"}, 'missing must be a reward or "skip", got \'drop\''),
+        ({"missing": "drop"}, "missing must be a reward or \"skip\", got 'drop'"),
         ({"missing": 2}, r"reward must lie in \[0.0, 1.0\], got 2"),
         ({"where": {"variant": "red"}}, "arms must be at least two"),
         ({"low": 1}, "low must be below high"),
@@ -296,7 +296,7 @@ def test_files_that_are_not_there(tmp_path):
         discreet.best_arm(tmp_path / "events.csv", **COLUMNS, epsilon=1.0)
     with pytest.raises(ArgumentError, match="no such file"):
         discreet.best_arm(tmp_path, **COLUMNS, epsilon=1.0)
-    with pytest.raises(ArgumentError, match="must name a table after its database, such as duckdb://x.db#events"):
+    with pytest.raises(ArgumentError, match=r"must name a table after its database, such as duckdb://x\.db#events"):
         discreet.best_arm("duckdb://x.db", **COLUMNS, epsilon=1.0)
 
 

@@ -218,4 +218,5 @@ def _is_missing(cell: Any) -> bool:
 def _require(present: Sequence[str], wanted: Sequence[str]) -> None:
     for column in wanted:
         if column not in present:
-            raise ArgumentError(f"the log has no column {column!r}; it has {', '.join(map(repr, present)) or 'none'}")
+            listed = ", ".join(map(repr, present)) or "none"
+            raise ArgumentError(f"the log has no column {column!r}; it has {listed}: name one of these")

@@ -39,6 +39,7 @@ SECTIONS = {
     "Service under faults": "On both databases: every count exact, every release drawn once, nothing changed later.",
     "Service under attack": "The MiB by which a server's memory grew at the most, and the limit by docs/service.md.",
     "Forecasts": "The mean of 1,000 runs of the search itself, and how far the forecast lies from it.",
+    "Logs": "Answers from a log, with real noise: the arm that is the best one by how the log was made.",
     "Fuzzing": "Every case was refused by an error of ours or understood, and no step broke the model.",
     "Statements at all looks": "Runs in which a statement of level 0.95 about a ledger was false at any look.",
     "Statistical studies": "Broken promises, and how many were allowed on average.",

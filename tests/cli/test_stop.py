@@ -180,22 +180,35 @@ def test_bad_use_is_explained_before_anything_is_read(refused, monkeypatch, line
 def test_bad_sources(refused, tmp_path, monkeypatch, run):
     monkeypatch.setattr(sys, "stdin", None)
     assert "there is no standard input to read" in refused("-", *PRIVATE)
-    assert refused(tmp_path, *PRIVATE, code=1) == f"error: {tmp_path}: Is a directory\n"
+    assert f"there is no such file in {str(tmp_path)!r}" in refused(tmp_path, *PRIVATE)
     assert refused(tmp_path / "x", *PRIVATE, code=1) == f"error: {tmp_path / 'x'}: No such file or directory\n"
     assert "Missing argument 'FILE'" in run(*PRIVATE)[2]
 
 
-def test_what_was_spent_before_a_bad_cell_is_said(refused, file):
-    assert refused(file("0\n" * 5 + "x\n"), *PRIVATE).endswith(
+def test_what_was_spent_before_a_bad_cell_of_a_pipe_is_said(refused, standard_input):
+    standard_input(b"0\n" * 5 + b"x\n")
+    assert refused("-", *PRIVATE).endswith(
         "quotes the data, and is not private. The tests so far have spent epsilon = 0.5 on these people all the same.\n"
     )
-    assert refused(file("0\nx\n"), *PRIVATE).endswith("and is not private.\n")
+    standard_input(b"0\nx\n")
+    assert refused("-", *PRIVATE).endswith("and is not private.\n")
+
+
+def test_nothing_is_spent_on_a_file_with_a_bad_cell(refused, file, monkeypatch):
+    monkeypatch.setattr(discreet.Stream, "feed", lambda *_: pytest.fail("something was fed"))
+    said = refused(file("0\n" * 5000 + "x\n"), *PRIVATE)
+    assert "line 5001 of" in said
+    assert said.endswith(
+        "; --missing and --clip say what such cells count as. This message quotes the data, and is not private; "
+        "nothing was drawn or spent\n"
+    )
 
 
 @pytest.mark.parametrize("bad", [b"x\n", b"\n1\n", b"1.5\n", b"1,1\n", b"\xff\n", b'"'])
-def test_a_bad_line_counts_only_if_the_rule_comes_to_it(samples, refused, file, bad):
+def test_a_bad_line_of_a_pipe_counts_only_if_the_rule_comes_to_it(samples, refused, file, standard_input, bad):
     good = ones(ENOUGH).encode()
-    assert samples(file(good + bad)) == ENOUGH
+    standard_input(good, bad)
+    assert samples("-") == ENOUGH
     assert f"line {ENOUGH} of" in refused(file(good[2:] + bad), *NAS)
 
 

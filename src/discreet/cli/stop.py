@@ -1,6 +1,8 @@
 """`discreet stop`: the private mean of a column, from as few of its rows as that takes."""
 
+from collections.abc import Generator
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,15 +11,21 @@ from discreet._wording import plural
 from discreet.cli import Interrupted
 from discreet.cli import _options as opt
 from discreet.cli._console import complain, show, show_json
+from discreet.cli._log import NOT_REACHED, read_missing, read_where, report
 from discreet.core.errors import ArgumentError
 from discreet.core.ledger import spent
 from discreet.core.registry import RULES, make_rule
 from discreet.drivers.stream import Stream
-from discreet.lab.columns import read_numbers
+from discreet.lab.columns import STANDARD_INPUT, read_numbers
 from discreet.stopping import StoppingRule
 
-NOT_REACHED = 3  # the exit code
-SOURCES = "A CSV file, a file with one number in a line, a Parquet file, or - for standard input."
+SOURCES = "A CSV file, a file with one number in a line, a Parquet file, a log, or - for standard input."
+LOGS = "Logs"
+SHUFFLED = "Take rows in random order, not in that of the file."
+UNITS = "The column that says whom epsilon protects; one row of each, in random order."
+ORDERED = "The column by which rows are taken."
+SELECTED = "Use only such rows; may be given several times."
+FILLED = "What a cell without a number counts as; or `skip` to leave such rows out."
 HEADING = "it does if its first line is not a number"
 CLIPPED = "Move values outside the range into it, instead of refusing them."
 
@@ -45,9 +53,16 @@ def _stop(
     ] = None,
     max_samples: Annotated[int | None, opt.whole("Give up after this many samples; 1e6 is fine.")] = None,
     clip: Annotated[bool, typer.Option("--clip", help=CLIPPED)] = False,
+    shuffle: Annotated[bool, typer.Option("--shuffle", help=SHUFFLED, rich_help_panel=LOGS)] = False,
+    unit: Annotated[str | None, opt.option("COLUMN", UNITS, rich_help_panel=LOGS)] = None,
+    order: Annotated[str | None, opt.option("COLUMN", ORDERED, rich_help_panel=LOGS)] = None,
+    where: Annotated[list[str] | None, opt.option("COLUMN=VALUE", SELECTED, rich_help_panel=LOGS)] = None,
+    missing: Annotated[str | None, opt.option("NUMBER", FILLED, rich_help_panel=LOGS)] = None,
     json: opt.Json = False,
 ) -> None:
     """Give the private mean of a file or a pipe, reading only as much as that takes. The noise is real.
+
+    A file is checked as a whole first, which costs no epsilon. What is found is not private.
 
     The range (--low and --high, or --radius) must be known without looking at the data: one taken from them leaks.
 
@@ -58,9 +73,45 @@ def _stop(
     The exit code is 3, and no mean is printed, when the data end (or --max-samples is reached) too early.
     """
     options = {"alpha": alpha, "beta": beta, "low": low, "high": high, "radius": radius, "max_samples": max_samples}
-    stream = Stream(_build_rule(rule, epsilon, options), clip=clip)
+    built = _build_rule(rule, epsilon, options)
+    if shuffle or unit or order or where or missing is not None or "://" in file or Path(file).is_dir():
+        if file == STANDARD_INPUT:
+            raise ArgumentError("--shuffle, --unit, --order, --where and --missing need a file, got standard input")
+        reading = {"unit": unit, "order": order, "where": read_where(where), "missing": read_missing(missing)}
+        answer = _answer(built, file, reward=column, heading=header, clip=clip, **reading)
+        report(answer, json, {"rule": built.key, "estimate": answer.mean, "samples": answer.rows_read})
+        return
+    stream = Stream(built, clip=clip)
+    if file != STANDARD_INPUT:
+        _check(stream, file, column, header)
     _feed(stream, file, column, header)
     _report(stream, json)
+
+
+def _answer(rule: StoppingRule, log: str, **reading: Any) -> Any:
+    """Return an answer from a log: from one row of each unit, in random order or by a column."""
+    from discreet.logs import replay  # noqa: PLC0415  (needs Ibis)
+
+    return replay(rule, log, **reading)
+
+
+def _check(stream: Stream, source: str, column: str | None, header: bool | None) -> None:
+    """Read a whole file before anything is spent."""
+    try:
+        with closing(_numbers(stream, source, column, header)) as numbers:
+            for _ in numbers:
+                pass
+    except ArgumentError as error:
+        raise ArgumentError(
+            f"{error}; --missing and --clip say what such cells count as. This message quotes the data, and is not "
+            f"private; nothing was drawn or spent"
+        ) from error
+
+
+def _numbers(stream: Stream, source: str, column: str | None, header: bool | None) -> Generator[Any]:
+    grid = stream.algorithm.grid
+    bounds = () if stream.clip else (grid.low, grid.high)
+    return read_numbers(source, column, *bounds, header=header)
 
 
 def _build_rule(name: str, epsilon: float | None, options: dict[str, Any]) -> StoppingRule:
@@ -83,9 +134,7 @@ def _build_rule(name: str, epsilon: float | None, options: dict[str, Any]) -> St
 
 def _feed(stream: Stream, source: str, column: str | None, header: bool | None) -> None:
     """Feed the stream until the rule halts or the source ends. The message of a failure says what was spent before."""
-    grid = stream.algorithm.grid
-    bounds = () if stream.clip else (grid.low, grid.high)
-    with closing(read_numbers(source, column, *bounds, header=header)) as numbers:
+    with closing(_numbers(stream, source, column, header)) as numbers:
         try:
             stream.feed(numbers)
         except ArgumentError as error:

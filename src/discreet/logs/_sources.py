@@ -94,7 +94,11 @@ def opened(log: Any, wanted: Sequence[str] = (), *, heading: bool | None = None)
         yield source
         return
     if isinstance(log, str) and "://" in log:
-        yield _of_database(log, wanted)
+        source = _of_database(log, wanted)
+        try:
+            yield source
+        finally:
+            source.connection.disconnect()
         return
     with tempfile.TemporaryDirectory(prefix="discreet-") as folder:
         memory = max(_MEGABYTES, _OF_A_THREAD * (os.cpu_count() or 1))
@@ -106,6 +110,7 @@ def opened(log: Any, wanted: Sequence[str] = (), *, heading: bool | None = None)
         try:
             # Parquet's statistics leave NaN out, and DuckDB concludes that there is none (its issue 25521).
             connection.con.execute("SET disabled_optimizers = 'statistics_propagation'")
+            connection.con.execute("SET enable_progress_bar = false")  # it would be written to stdout
             with readable(log):
                 source = _of_file(connection, log, wanted, heading) or _of_frame(connection, log, wanted)
             yield source
@@ -218,4 +223,5 @@ def _is_missing(cell: Any) -> bool:
 def _require(present: Sequence[str], wanted: Sequence[str]) -> None:
     for column in wanted:
         if column not in present:
-            raise ArgumentError(f"the log has no column {column!r}; it has {', '.join(map(repr, present)) or 'none'}")
+            listed = ", ".join(map(repr, present)) or "none"
+            raise ArgumentError(f"the log has no column {column!r}; it has {listed}: name one of these")

@@ -1,0 +1,101 @@
+"""What commands on logs share: options, the reading of their texts, and how an answer is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import _options as opt
+from discreet.cli._console import complain, show, show_json
+from discreet.core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from discreet.logs import Answer
+
+NOT_REACHED = 3  # the exit code
+SOURCES = (
+    "A CSV or Parquet file, a folder or a pattern of them, or a table of a database: postgresql://HOST/SHOP#EVENTS."
+)
+SKIP = "skip"
+
+LogArgument = Annotated[str, typer.Argument(metavar="LOG", help=SOURCES)]
+ArmColumn = Annotated[str, opt.option("COLUMN", "The column that says which arm a row is of.", "--arm")]
+RewardColumn = Annotated[str, opt.option("COLUMN", "The column of rewards: numbers, or true and false.", "--reward")]
+UnitColumn = Annotated[
+    str | None,
+    opt.option(
+        "COLUMN", "The column that says whom epsilon protects; one row of each is used.", show_default="each row"
+    ),
+]
+OrderColumn = Annotated[
+    str | None, opt.option("COLUMN", "The column by which rows are taken.", "--order", show_default="random order")
+]
+Where = Annotated[
+    list[str] | None, opt.option("COLUMN=VALUE", "Use only such rows; may be given several times.", "--where")
+]
+Missing = Annotated[
+    str | None,
+    opt.option("REWARD", "What a cell without a number counts as; or `skip` to leave such rows out.", "--missing"),
+]
+Clip = Annotated[bool, typer.Option("--clip", help="Move values outside the range into it, instead of refusing them.")]
+Low = Annotated[float, opt.real("The least reward that there can be, whatever the data.")]
+High = Annotated[float, opt.real("The largest reward that there can be.")]
+
+
+def read_where(texts: Iterable[str] | None) -> dict[str, list[str]] | None:
+    """Return the values of each column that rows must have, from texts such as "country=SE".
+
+    Args:
+        texts: One text for each value.
+
+    >>> read_where(["country=SE", "country=NO", "day=7"])
+    {'country': ['SE', 'NO'], 'day': ['7']}
+    """
+    found: dict[str, list[str]] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise ArgumentError(f"--where must look like COLUMN=VALUE, got {text!r}")
+        found.setdefault(name, []).append(value)
+    return found or None
+
+
+def read_missing(text: str | None) -> float | str | None:
+    """Return a reward, or the word to skip rows by.
+
+    Args:
+        text: The option's text.
+    """
+    return text if text is None or text == SKIP else opt.read_real(text)
+
+
+def report(answer: Answer, json: bool, extra: dict[str, Any] | None = None) -> None:
+    """Print an answer; without one, raise the exit code.
+
+    Args:
+        answer: The answer.
+        json: Print one JSON document.
+        extra: More of that document.
+    """
+    if json:
+        show_json({**answer.to_dict(), **(extra or {})})
+    elif answer.reached:
+        first, *lines = str(answer).splitlines()
+        show(first, "bold", wrap=True)
+        for line in lines[:2]:
+            show(line, wrap=True)
+        for line in lines[2:]:
+            show(line)
+        if answer.privacy.promised:
+            show("Another run on the same people spends epsilon again.", wrap=True)
+    else:
+        complain(f"{answer.claim[0].lower()}{answer.claim[1:]} {answer.source}{_spent(answer)}", "no answer: ")
+    if not answer.reached:
+        raise typer.Exit(NOT_REACHED)
+
+
+def _spent(answer: Answer) -> str:
+    cost = answer.to_dict()["epsilon_spent"]
+    return f" What was released has spent epsilon = {cost:g} on these people all the same." if cost else ""

@@ -1,0 +1,66 @@
+"""`discreet best-arm`, `replay`, and `stop` on a log: answers, exit codes, JSON, refusals."""
+
+import json
+
+import numpy as np
+import pytest
+
+ASK = ["--arm", "variant", "--reward", "converted", "--unit", "user", "--epsilon", "1"]
+
+
+@pytest.fixture
+def events(tmp_path):
+    """A log of two arms; the last line has no reward."""
+    rng, path = np.random.default_rng(0), tmp_path / "events.csv"
+    rows = [f"u{i},{'ab'[i % 2]},{int(rng.random() < (0.2, 0.8)[i % 2])},SE" for i in range(4000)]
+    path.write_text("\n".join(["user,variant,converted,country", *rows, "u9,a,,NO"]) + "\n")
+    return path
+
+
+def test_the_best_arm(run, events, tmp_path):
+    code, out, err = run("best-arm", events, *ASK, "--missing", "0", "--plot", tmp_path / "means.png")
+    assert (code, err) == (0, "")
+    first, private, *_, last = out.splitlines()
+    assert first == "b is the best of 2 arms, with probability 0.95 at least, if rows are independent draws."
+    assert private.startswith("Private, epsilon = 1 for each 'user'")
+    assert last == "Another run on the same people spends epsilon again."
+    assert (tmp_path / "means.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json(data, events):
+    found = data("best-arm", events, *ASK, "--where", "country=SE")
+    assert (found["best_arm"], found["reached"], found["unit"], found["log_rows"]) == ("b", True, "user", 4000)
+    assert [row["arm"] for row in found["arms"]] == ["a", "b"]
+
+
+def test_dirty_rows_are_refused_with_exit_code_2(refused, events):
+    said = refused("best-arm", events, *ASK)
+    assert "1 row with no reward in column 'converted' (line 4,002)" in said
+    assert "nothing was drawn or spent" in said
+
+
+def test_a_log_that_ends_too_early_has_exit_code_3(run, events):
+    code, out, err = run("best-arm", events, *ASK, "--missing", "skip", "--beta", "1e-300", "--epsilon", "0.01")
+    assert (code, out) == (3, "")
+    assert err.startswith("no answer: no best arm: the log ended")
+    code, out, _ = run("best-arm", events, *ASK, "--missing", "skip", "--epsilon", "0.001", "--json")
+    assert (code, json.loads(out)["best_arm"]) == (3, None)
+
+
+def test_replay(data, refused, events):
+    found = data("replay dp-se", events, *ASK, "--missing", "0", "-O", "horizon=4000")
+    assert (found["algorithm"], found["best_arm"]) == ("dp-se", "b")
+    rule = ["--reward", "converted", "--unit", "user", "--epsilon", "1", "--missing", "skip", "--where", "variant=b"]
+    options = ["-O", "alpha=0.5", "-O", "beta=0.1", "-O", "low=0", "-O", "high=1"]
+    assert data("replay dp-nas", events, *rule, *options)["mean"] == pytest.approx(0.8, rel=0.5)
+    assert "arms cannot be set" in refused("replay dp-se", events, *ASK, "-O", "arms=3")
+    assert "must be one of" in refused("replay dp-sex", events, *ASK)
+
+
+def test_stop_on_a_log(data, refused, events):
+    rule = ["--alpha", "0.5", "--beta", "0.1", "--epsilon", "1", "--low", "0", "--high", "1"]
+    found = data("stop", events, "--column", "converted", "--unit", "user", "--missing", "skip", *rule)
+    assert found["estimate"] == pytest.approx(0.5, rel=0.5)
+    assert found["samples"] == found["rows_read"] < 4000
+    assert "need a file, got standard input" in refused("stop -", "--shuffle", *rule)
+    assert "--where must look like COLUMN=VALUE" in refused("stop", events, "--where", "x", *rule)

@@ -60,7 +60,7 @@ class Schedule:
         self._rest = _REST * beta
         self.chance = (beta - 8 * self._rest) / 2
         """The chance of an estimate that is too low, and of one that is too high."""
-        z = NormalDist().inv_cdf(1 - beta / 2)
+        z = -NormalDist().inv_cdf(beta / 2)
         self._squares = (z / alpha) ** 2
         self._noise = 0.0 if math.isinf(epsilon) else ((0.5 - math.log(self.chance)) / (epsilon * z)) ** 2
         self.highest = self._shape(LAST)

@@ -1,13 +1,17 @@
 """DP inverse sampling: a noisy sum against one noisy level, and nothing else is released."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
+from discreet.core.errors import ArgumentError
 from discreet.core.noise import scale_for
 from discreet.core.options import Positive
 from discreet.core.privacy import Theorem
 from discreet.core.registry import register
 from discreet.stopping.inverse_sampling import InverseSampling
+
+_LOUDEST = 400.0  # the largest noise, in coins, that levels are computed for in a short time
 
 
 @register
@@ -51,7 +55,12 @@ class DPInverseSampling(InverseSampling):
 
     def _start(self) -> None:
         super()._start()
-        _ = self.scale  # refuses an epsilon that no noise is large or small enough for
+        if self.scale > _LOUDEST / math.log(2 / self.beta):  # what no noise is large or small enough for is refused too
+            least = math.log(2 / self.beta) / _LOUDEST
+            raise ArgumentError(
+                f"epsilon must be larger, {least:.3g} at least for {self.key} at this beta, got {self.epsilon!r}; "
+                f"use dp-bernstein"
+            )
 
     @cached_property
     def scale(self) -> float:

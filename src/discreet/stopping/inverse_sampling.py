@@ -15,6 +15,7 @@ from discreet.stopping._inverse_schedule import LAST, InverseTest, Schedule, sch
 from discreet.stopping._rule import StoppingRule
 
 _FINEST = 0.02  # the least alpha: below it, levels take long to compute
+_SUREST = 1e-9  # the least beta
 
 
 @register
@@ -52,10 +53,11 @@ class InverseSampling(StoppingRule):
 
     def _start(self) -> None:
         super()._start()
-        if self.alpha < _FINEST:
-            raise ArgumentError(
-                f"alpha must be at least {_FINEST} for {self.key}, got {self.alpha!r}; use dp-bernstein"
-            )
+        for name, least in (("alpha", _FINEST), ("beta", _SUREST)):
+            if getattr(self, name) < least:
+                raise ArgumentError(
+                    f"{name} must be at least {least:g} for {self.key}, got {getattr(self, name)!r}; use dp-bernstein"
+                )
 
     @cached_property
     def grid(self) -> CoinGrid:
@@ -97,10 +99,10 @@ class InverseSampling(StoppingRule):
 
     def _learn(self, plan: Plan, releases: Sequence[Release]) -> None:
         self._learn_tests(plan, releases)
-        test = self.test(self._tests) if releases else None
-        self._tests += len(releases)
-        if self.halted and test is not None:
-            self.estimate = test.estimate * self.grid.high
+        if releases:
+            self._tests = releases[0].tests
+        if self.halted and (last := self.test(self._tests - 1)) is not None:
+            self.estimate = last.estimate * self.grid.high
 
     def forecast(self, mean: float) -> int | None:
         """Return about how many samples it takes: where a sum and noises that are what they are on average halt it.

@@ -14,10 +14,12 @@ from discreet.core.ledger import spent
 from discreet.core.registry import RULES, make_rule
 from discreet.drivers.stream import Stream
 from discreet.lab.columns import read_numbers
-from discreet.stopping import StoppingRule
+from discreet.recommend import recommend
+from discreet.stopping import DPBernstein, StoppingRule
 
 NOT_REACHED = 3  # the exit code
 SOURCES = "A CSV file, a file with one number in a line, a Parquet file, or - for standard input."
+RULE = "The stopping rule; `discreet policies` lists all. By default the one that `recommend` names."
 HEADING = "it does if its first line is not a number"
 CLIPPED = "Move values outside the range into it, instead of refusing them."
 
@@ -30,9 +32,9 @@ def _stop(
     file: Annotated[str, typer.Argument(metavar="FILE", help=SOURCES)],
     *,
     rule: Annotated[
-        str,
-        opt.option("NAME", "The stopping rule; `discreet policies` lists all.", autocompletion=opt.completion(RULES)),
-    ] = "dp-bernstein",
+        str | None,
+        opt.option("NAME", RULE, autocompletion=opt.completion(RULES)),
+    ] = None,
     epsilon: Annotated[float | None, opt.real("The privacy parameter, for private rules.")] = None,
     alpha: opt.Alpha,
     beta: opt.Beta,
@@ -63,8 +65,10 @@ def _stop(
     _report(stream, json)
 
 
-def _build_rule(name: str, epsilon: float | None, options: dict[str, Any]) -> StoppingRule:
+def _build_rule(name: str | None, epsilon: float | None, options: dict[str, Any]) -> StoppingRule:
     """Return the rule; errors name the options of the command."""
+    if name is None and epsilon is None:
+        raise ArgumentError("a private mean needs --epsilon, such as --epsilon 1")
     if name in RULES:
         private = RULES[name].reason is not None
         if private and epsilon is None:
@@ -77,8 +81,18 @@ def _build_rule(name: str, epsilon: float | None, options: dict[str, Any]) -> St
             "give the range of the samples as --low and --high, or as --radius: it must be known without looking at "
             "the data, since a range taken from them would say something about them"
         )
+    if name is None:
+        name = _recommended(epsilon, options)
     rule: StoppingRule = make_rule(name, **options, **({} if epsilon is None else {"epsilon": epsilon}))
     return rule
+
+
+def _recommended(epsilon: float | None, options: dict[str, Any]) -> str:
+    """Return the key of the rule that we would take."""
+    if options["radius"] is not None or epsilon is None:
+        return DPBernstein.key
+    known = {key: options[key] for key in ("alpha", "beta", "low", "high")}
+    return recommend(goal="mean", epsilon=epsilon, **known).policy
 
 
 def _feed(stream: Stream, source: str, column: str | None, header: bool | None) -> None:

@@ -82,6 +82,11 @@ class Grid:
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
+    @property
+    def rounding(self) -> float:
+        """The most by which rounding moves the mean of rewards: half a step."""
+        return self.step / 2
+
     def encode(self, reward: Any, clip: bool = False, noise: Noise | None = None) -> int:
         """Return one reward in steps above the floor.
 
@@ -222,6 +227,11 @@ class CoinGrid(Grid):
             raise ArgumentError(f"low must be at least 0 for rewards that become coins, got low={self.low!r}")
         for name, value in (("step", self.high), ("floor", 0), ("width", 1)):
             object.__setattr__(self, name, value)
+
+    @property
+    def rounding(self) -> float:
+        """The most by which rounding moves the mean of rewards: not at all."""
+        return 0.0
 
     def encode(self, reward: Any, clip: bool = False, noise: Noise | None = None) -> int:
         """Return one reward as a coin, 0 or 1.

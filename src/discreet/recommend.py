@@ -1,4 +1,4 @@
-"""A recommended policy: one answer, with its options and its reason."""
+"""A recommended policy or stopping rule: one answer, with its options and its reason."""
 
 import math
 from collections.abc import Iterable
@@ -14,16 +14,16 @@ from discreet.bandits import (
     DPSharpBestArm,
     DPSharpPersonElimination,
     DPSuccessiveElimination,
-    Policy,
 )
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
 from discreet.core.options import check_arms
 from discreet.core.plans import Arm
-from discreet.core.registry import make_policy
+from discreet.core.registry import make_policy, make_rule
+from discreet.stopping import DPBernstein, DPInverseSampling
 from discreet.theory.sharp_elimination import GROWTH
 
-GOALS = ("regret", "best-arm")
+GOALS = ("regret", "best-arm", "mean")
 UNITS = ("reward", "person")
 _LATE_GROWTH = 3.0  # of epochs whose rewards come late: the fewest people for one to four epochs' worth of waiting
 _TURNS = "All arms that are left take turns, so a drift of the traffic does not favour any."
@@ -31,11 +31,11 @@ _TURNS = "All arms that are left take turns, so a drift of the traffic does not 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation(Shown):
-    """A policy, its options, and the reason for it.
+    """A policy or a stopping rule, its options, and the reason for it.
 
     Args:
-        policy: The policy's key.
-        arms: The names of the arms.
+        policy: The key of the policy or the rule.
+        arms: The names of the arms; empty for a rule.
         options: Its other options.
         reason: The reason, in a few sentences.
     """
@@ -45,10 +45,11 @@ class Recommendation(Shown):
     options: dict[str, Any] = field(hash=False)
     reason: str
 
-    def make(self) -> Policy:
-        """Return the policy."""
-        policy: Policy = make_policy(self.policy, self.arms, **self.options)
-        return policy
+    def make(self) -> Any:
+        """Return the policy or the rule."""
+        if not self.arms:
+            return make_rule(self.policy, **self.options)
+        return make_policy(self.policy, self.arms, **self.options)
 
     def _page(self) -> Page:
         why = self.reason[0].upper() + self.reason[1:]
@@ -60,25 +61,32 @@ class Recommendation(Shown):
 
 
 def recommend(
-    arms: int | Iterable[Arm],
+    arms: int | Iterable[Arm] | None = None,
     *,
     epsilon: float,
     horizon: int | None = None,
     goal: str = "regret",
     beta: float = 0.05,
+    alpha: float = 0.1,
+    low: float = 0.0,
+    high: float = 1.0,
     at_once: int = 1,
     delayed: bool = False,
     drifting: bool = False,
     unit: str = "reward",
 ) -> Recommendation:
-    """Return the private policy that we would take, and why.
+    """Return the private policy or stopping rule that we would take, and why.
 
     Args:
-        arms: The names of the arms, or their number.
+        arms: The names of the arms, or their number; not for "mean".
         epsilon: The largest privacy loss of one unit, above 0.
         horizon: The number of pulls in all, if it is known.
-        goal: "regret" (show the best arm as often as possible) or "best-arm" (find it).
-        beta: For "best-arm", the largest probability of a wrong answer.
+        goal: "regret" (show the best arm as often as possible), "best-arm" (find it), or "mean" (know a mean within a
+            factor 1 +- alpha, from as few samples as that takes).
+        beta: For "best-arm" and "mean", the largest probability of a wrong answer.
+        alpha: For "mean", the relative error of the estimate.
+        low: For "mean", the least sample.
+        high: For "mean", the largest sample.
         at_once: For regret, the number of people who may need an arm at the same time. The other answers hand out
             thousands at once anyway.
         delayed: True if rewards come hours or days later, or never: see `Bandit`'s `window`.
@@ -95,7 +103,15 @@ def recommend(
     arm and then decides after batches of one arm, each half as long as all the pulls of that arm before.
     >>> recommend(4, epsilon=1.0, goal="best-arm", beta=0.01).policy
     'dp-bai-sharp'
+    >>> recommend(goal="mean", epsilon=1.0).policy, recommend(goal="mean", epsilon=1.0, low=-1.0).policy
+    ('dp-inverse', 'dp-bernstein')
     """
+    if goal == "mean":
+        if arms is not None:
+            raise ArgumentError(f"arms must be left out for a mean, which is of one stream, got {arms!r}")
+        return _mean({"epsilon": epsilon, "alpha": alpha, "beta": beta, "low": low, "high": high})
+    if arms is None:
+        raise ArgumentError(f"arms must be given for the goal {goal!r}, as names or as a number")
     number = checks.whole("arms", arms, at_least=2) if isinstance(arms, int | float) else None
     names = check_arms("arms", arms if number is None else range(number))
     common: dict[str, Any] = {"epsilon": checks.positive("epsilon", epsilon)}
@@ -116,6 +132,24 @@ def recommend(
         found = _index(names, common, several)
     found.make()  # what cannot be built is not recommended
     return found
+
+
+def _mean(options: dict[str, Any]) -> Recommendation:
+    """Return inverse sampling, or DP-Bernstein where it refuses: signed samples, a tiny alpha, beta or epsilon."""
+    DPBernstein(**options)  # what it refuses too is wrong
+    try:
+        DPInverseSampling(**options)
+    except ArgumentError as error:
+        reason = (
+            f"it learns the variance of the samples on the way, and takes any range. {DPInverseSampling.key} needs "
+            f"fewer samples where it can be used; here it cannot: {error}."
+        )
+        return Recommendation(DPBernstein.key, (), options, reason)
+    reason = (
+        f"it takes hardly more 0/1 samples than somebody who knows the mean beforehand. Samples in between are rounded "
+        f"to 0 or {options['high']:g} at random; if they vary much less than such coins, {DPBernstein.key} needs fewer."
+    )
+    return Recommendation(DPInverseSampling.key, (), options, reason)
 
 
 def _best_arm(

@@ -253,6 +253,18 @@ def stopping(name, samples, low, epsilon=LARGE):
     return run
 
 
+def inverse(samples, alpha):
+    """Run inverse sampling, whose first tests come after a few samples at a large alpha and beta."""
+    made = discreet.make_rule("dp-inverse", epsilon=LARGE, alpha=alpha, beta=0.99, low=0, high=1)
+
+    def run(noise):
+        stream = Stream(made, noise)
+        stream.feed(np.array(samples, dtype=float))
+        return stream.samples, stream.result.reached, stream.result.estimate, seen(stream.ledger)
+
+    return run
+
+
 def released(name, samples, low=0):
     """Run a rule in blocks of two samples: with `low` > 0 it halts after the first one, if noises allow it."""
     made = rule(name, low, epsilon=EPSILON, alpha=0.5, beta=0.5, window=1)
@@ -437,6 +449,9 @@ RULE_CASES = {
     "dp-nas, second sample": loose(
         stopping("dp-nas", [0, 0], 4, 2 * LARGE), stopping("dp-nas", [0, 1], 4, 2 * LARGE), 2, 2, 2 * LARGE,
     ),
+    "dp-inverse": loose(inverse([0, 0], 0.9), inverse([1, 0], 0.9), 6, 1, LARGE),
+    "dp-inverse, a later sample": loose(inverse([1, 0, 0], 0.9), inverse([1, 0, 1], 0.9), 6, 1, LARGE),
+    "dp-inverse, halting": loose(inverse([1, 1, 1], 0.99), inverse([1, 0, 1], 0.99), 6, 1, LARGE),
     "dp-nas-one-sided": Case(
         stopping("dp-nas-one-sided", [0, 0], 3), stopping("dp-nas-one-sided", [1, 0], 3), 3, epsilon=LARGE,
     ),

@@ -12,7 +12,7 @@ EASY = (0.95, 0.05)
 # Policies of exactly two arms.
 TWO_ARMS = ("dp-se-difference",)
 # Rules that refuse samples below 0, and with them a radius.
-ONE_SIDED = ("dp-nas-one-sided",)
+ONE_SIDED = ("dp-nas-one-sided", "dp-inverse", "inverse")
 
 
 def policy(name, arms=("A", "B"), **options):

@@ -661,9 +661,9 @@ def each_vector_at_the_price_of_all(patch):
 @mutant(
     exact=[
         "prefix-above-threshold, no yes", "prefix-above-threshold, first test", "prefix-above-threshold, second test",
-        "dp-nas-one-sided", "dp-nas-one-sided, second test",
+        "dp-nas-one-sided", "dp-nas-one-sided, second test", "dp-inverse",
     ],
-    scales=["dp-nas-one-sided"],
+    scales=["dp-nas-one-sided", "dp-inverse"],
 )  # fmt: skip
 def prefix_noise_a_fifth_smaller(patch):
     """The noises of one-sided tests are 0.8 times what the proof asks for."""

@@ -57,6 +57,7 @@ SCALES = {
     "dp-exp-nas": {6, 2},
     "dp-nas-released": {1},
     "dp-bernstein": {round(1 / 0.9, 5), 10},  # the total at nine tenths of epsilon, the squares at one
+    "dp-inverse": {1},  # d/epsilon for the level and the tests; nothing else is released
     "dp-nas-one-sided": one_sided_scales(alpha=0.5, beta=0.1),
     "dp-se-svt": {6, 2},
     "dp-se-modified": {6, 2},

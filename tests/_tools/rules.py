@@ -15,8 +15,8 @@ class ByScale:
         self.seed, self.sources = seed, {}
 
     def draws(self, scale, count):
-        key = round(scale)
-        source = self.sources.setdefault(key, SimulatedNoise([self.seed, key]))
+        key = round(scale) or scale
+        source = self.sources.setdefault(key, SimulatedNoise([self.seed, round(key)]))
         return source.draws(float(key), count)
 
 

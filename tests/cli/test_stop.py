@@ -90,12 +90,12 @@ def test_json_says_what_was_spent_and_when_it_decides_next(file, run):
     assert (found["epsilon"], found["epsilon_spent"], found["next_decision"], found["clip"]) == (1.0, 0.5, 4, False)
 
 
-def test_the_default_rule_follows_the_variance_and_spends_epsilon_once(file, run):
+def test_the_default_rule_is_the_recommended_one_and_spends_epsilon_once(file, run):
     clicks = "".join(f"{int(x)}\n" for x in np.random.default_rng(1).random(50_000) < 0.03)
     code, out, _ = run(file(clicks), "--epsilon", "1", *ROUGH, "--json")
     found = json.loads(out)
     assert code == 0
-    assert (found["rule"], found["epsilon_spent"]) == ("dp-bernstein", pytest.approx(1.0))
+    assert (found["rule"], found["epsilon_spent"]) == ("dp-inverse", pytest.approx(1.0))
     assert found["estimate"] == pytest.approx(0.03, rel=0.5)
     code, out, _ = run(file("1\n0\n1\n"), "--epsilon", "1", *ROUGH, "--json")
     found = json.loads(out)
@@ -156,7 +156,7 @@ def test_clip(run, refused, file):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (ROUGH, "dp-bernstein is private and needs --epsilon"),
+        (ROUGH, "a private mean needs --epsilon"),
         ([*NAS, "--epsilon", "1"], "nas is not private and takes no --epsilon, got 1; private are dp-bernstein, "),
         ([*PRIVATE, "--rule", "nope"], f"rule must be one of {', '.join(sorted(discreet.RULES))}, got 'nope'"),
         ([*PRIVATE, "--epsilon", "0"], "epsilon must be a number above 0"),

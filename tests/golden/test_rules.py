@@ -14,12 +14,14 @@ HERE = Path(__file__).parent
 KEYS = (
     "dp-bernstein",
     "dp-exp-nas",
+    "dp-inverse",
     "dp-nas",
     "dp-nas-one-sided",
     "dp-nas-released",
     "ebgstop",
     "ebstop",
     "exp-nas",
+    "inverse",
     "nas",
 )
 

@@ -26,7 +26,7 @@ MANY = 2000  # releases: a replay takes a second
 COSTS = {
     "dp-ucb": 0.9, "dp-ucb-hybrid": 0.5, "dp-se-svt": 0.5, "dp-se-modified": 0.5, "dp-se-pairs": 0.5,
     "dp-se-one-vector": 0.5, "dp-se-difference": 0.5, "dp-se-arms": 1 / 3, "dp-nas": 0.5, "dp-exp-nas": 0.5,
-    "dp-nas-one-sided": 0.9, "dp-bernstein": 0.9, "dp-se-person": 0.5, "dp-se-sharp-person": 1 / 3,
+    "dp-nas-one-sided": 0.9, "dp-inverse": 0.9, "dp-bernstein": 0.9, "dp-se-person": 0.5, "dp-se-sharp-person": 1 / 3,
 }  # fmt: skip
 
 

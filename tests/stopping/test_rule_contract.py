@@ -59,9 +59,9 @@ class TestEveryRule:
     def test_it_is_a_value_that_its_ledger_determines(self, name):
         check_algorithm(example(name, alpha=0.1))
         driver = Stream(example(name), noise_for(name, 1))
-        driver.feed(STREAM[:40])
+        driver.feed(STREAM[:10])
         check_algorithm(driver.algorithm)
-        driver.feed(STREAM[40:])
+        driver.feed(STREAM[10:])
         assert driver.algorithm.halted
         check_algorithm(driver.algorithm)
 
@@ -185,12 +185,13 @@ class TestEveryPrivateRule:
 
     def test_two_private_runs_differ(self, name):
         rule = example(name)
-        assert len({rule.run(STREAM).estimate for _ in range(3)}) == 3
+        found = {rule.run(STREAM).estimate for _ in range(40)}
+        assert len(found) >= 3  # of a rule that releases its tests alone, two runs may well agree
 
     def test_it_says_whether_the_curator_keeps_secrets_for_it(self, name):
         driver, kept = Stream(example(name), ByScale(1)), set()
         while not driver.finished:
-            driver.feed(STREAM[driver.samples : driver.samples + 50])
+            driver.feed(STREAM[driver.samples : driver.samples + 9])
             kept.add(bool(driver._curator.state()))
         assert (True in kept) == driver.algorithm.keeps_secrets
         assert driver._curator.state() == {}  # nothing is left at the end

@@ -179,8 +179,10 @@ def test_every_rule_keeps_its_promise(name, distribution):
     """120 runs here, and 1,000 in the studies."""
     broken, unfinished = rule_failures(name, distribution, FEW)
     assert unfinished == 0
-    # Were the failure rate above beta, so few failures would have a chance of one in a million.
-    assert broken <= stats.binom.ppf(1e-6, FEW, BETA)
+    # Were the failure rate above beta, so few failures would have a chance of one in a million. Inverse sampling uses
+    # beta up: its failures are computed exactly in test_inverse_sampling.py, and only refuted here.
+    uses_up = name in ("inverse", "dp-inverse")
+    assert broken <= stats.binom.ppf(1 - 1e-6 if uses_up else 1e-6, FEW, BETA)
 
 
 def test_a_rule_that_halts_too_early_breaks_its_promise_visibly(monkeypatch):

@@ -17,7 +17,8 @@ from discreet.core.ledger import spent
 from discreet.core.registry import RULES, make_rule
 from discreet.drivers.stream import Stream
 from discreet.lab.columns import STANDARD_INPUT, read_numbers
-from discreet.stopping import StoppingRule
+from discreet.recommend import recommend
+from discreet.stopping import DPBernstein, StoppingRule
 
 SOURCES = "A CSV file, a file with one number in a line, a Parquet file, a log, or - for standard input."
 LOGS = "Logs"
@@ -26,6 +27,7 @@ UNITS = "The column that says whom epsilon protects; one row of each, in random 
 ORDERED = "The column by which rows are taken."
 SELECTED = "Use only such rows; may be given several times."
 FILLED = "What a cell without a number counts as; or `skip` to leave such rows out."
+RULE = "The stopping rule; `discreet policies` lists all. By default the one that `recommend` names."
 HEADING = "it does if its first line is not a number"
 CLIPPED = "Move values outside the range into it, instead of refusing them."
 
@@ -38,9 +40,9 @@ def _stop(
     file: Annotated[str, typer.Argument(metavar="FILE", help=SOURCES)],
     *,
     rule: Annotated[
-        str,
-        opt.option("NAME", "The stopping rule; `discreet policies` lists all.", autocompletion=opt.completion(RULES)),
-    ] = "dp-bernstein",
+        str | None,
+        opt.option("NAME", RULE, autocompletion=opt.completion(RULES)),
+    ] = None,
     epsilon: Annotated[float | None, opt.real("The privacy parameter, for private rules.")] = None,
     alpha: opt.Alpha,
     beta: opt.Beta,
@@ -114,8 +116,10 @@ def _numbers(stream: Stream, source: str, column: str | None, header: bool | Non
     return read_numbers(source, column, *bounds, header=header)
 
 
-def _build_rule(name: str, epsilon: float | None, options: dict[str, Any]) -> StoppingRule:
+def _build_rule(name: str | None, epsilon: float | None, options: dict[str, Any]) -> StoppingRule:
     """Return the rule; errors name the options of the command."""
+    if name is None and epsilon is None:
+        raise ArgumentError("a private mean needs --epsilon, such as --epsilon 1")
     if name in RULES:
         private = RULES[name].reason is not None
         if private and epsilon is None:
@@ -128,8 +132,18 @@ def _build_rule(name: str, epsilon: float | None, options: dict[str, Any]) -> St
             "give the range of the samples as --low and --high, or as --radius: it must be known without looking at "
             "the data, since a range taken from them would say something about them"
         )
+    if name is None:
+        name = _recommended(epsilon, options)
     rule: StoppingRule = make_rule(name, **options, **({} if epsilon is None else {"epsilon": epsilon}))
     return rule
+
+
+def _recommended(epsilon: float | None, options: dict[str, Any]) -> str:
+    """Return the key of the rule that we would take."""
+    if options["radius"] is not None or epsilon is None:
+        return DPBernstein.key
+    known = {key: options[key] for key in ("alpha", "beta", "low", "high")}
+    return recommend(goal="mean", epsilon=epsilon, **known).policy
 
 
 def _feed(stream: Stream, source: str, column: str | None, header: bool | None) -> None:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from discreet.core.errors import ArgumentError
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 MIN_SCALE = 1e-3  # OpenDP returns the raw value for a vanishing scale; no caller may get near that
 MAX_SCALE = 2.0**50  # 64-bit draws would saturate only beyond 8,000 scales
@@ -139,6 +140,15 @@ class PrivateNoise(_PooledNoise):
         space = dp.vector_domain(dp.atom_domain(T="i64"), size=size), dp.l1_distance(T="i64")
         return np.array(dp.m.make_laplace(*space, scale=scale)([0] * size), dtype=np.int64)
 
+    def uniforms(self, count: int) -> Floats:
+        """Return multiples of 2^-53 in [0, 1) from the operating system's entropy.
+
+        Args:
+            count: The number of draws.
+        """
+        bits = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+        return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
     def _forget(self) -> None:
         super()._forget()
         self._pools = OrderedDict()
@@ -156,6 +166,17 @@ class SimulatedNoise(_PooledNoise):
     def __init__(self, seed: int | Sequence[int] | np.random.SeedSequence | np.random.Generator | None = None) -> None:
         super().__init__()
         self._generator = np.random.default_rng(seed)
+        self._coins: np.random.Generator | None = None  # a child: noise is the same with and without them
+
+    def uniforms(self, count: int) -> Floats:
+        """Return numbers in [0, 1) from the seed.
+
+        Args:
+            count: The number of draws.
+        """
+        if self._coins is None:
+            (self._coins,) = self._generator.spawn(1)
+        return self._coins.random(count)
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
@@ -193,3 +214,20 @@ def checked_noise(noise: Any) -> Noise:
         raise ArgumentError(f"noise must be left out, or be a source such as SimulatedNoise(seed=42), got {noise!r}")
     source: Noise = noise
     return source
+
+
+def uniforms(noise: Noise | None, count: int) -> Floats:
+    """Return independent numbers, evenly spread over [0, 1), from a source: for rewards that are rounded at random.
+
+    Args:
+        noise: A source that has them, such as `SimulatedNoise`; None for the private one.
+        count: The number of draws.
+
+    Raises:
+        ArgumentError: The source has none.
+    """
+    source: Any = checked_noise(noise)
+    if not hasattr(source, "uniforms"):
+        raise ArgumentError(f"noise must have `uniforms` for rewards that are rounded at random, got {source!r}")
+    drawn: Floats = source.uniforms(count)
+    return drawn

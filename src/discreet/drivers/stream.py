@@ -139,7 +139,7 @@ class Stream(Driver):
         elif isinstance(samples, Iterable) and not isinstance(samples, str | bytes | dict):
             self._feed_items(samples)
         else:
-            self._take(np.array([self._algorithm.grid.encode(samples, self.clip)]))
+            self._take(np.array([self._algorithm.grid.encode(samples, self.clip, self._noise)]))
         return bool(self._algorithm.halted)  # type: ignore[attr-defined]
 
     @property
@@ -179,7 +179,7 @@ class Stream(Driver):
                     if self._plan is not None:
                         self._feed_array(item)
                 else:
-                    waiting.append(encode(item, self.clip))
+                    waiting.append(encode(item, self.clip, self._noise))
                     if len(waiting) >= self._wanted:
                         self._take_waiting(waiting)
                 if self._plan is None:
@@ -197,7 +197,7 @@ class Stream(Driver):
         values = grid.check_array(samples, self.clip)
         with self._commit_of(values.size):
             for start in range(0, values.size, CHUNK):
-                self._fill(grid.encode_checked(values[start : start + CHUNK]))
+                self._fill(grid.encode_checked(values[start : start + CHUNK], self._noise))
                 if self._plan is None:
                     return
 

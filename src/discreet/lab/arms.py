@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
-from discreet.core.grid import Grid
+from discreet.core.grid import CoinGrid, Grid
 from discreet.lab.columns import read_column
 
 CHUNK = 65_536  # rewards drawn at a time: half a megabyte, which stays in the processor's cache
@@ -79,6 +79,8 @@ class Rewards(ABC):
             ArgumentError: If the grid cannot hold every reward.
         """
         self.check(grid)
+        if isinstance(grid, CoinGrid):  # coins of independent rewards are independent: any total is one binomial draw
+            return lambda count: int(rng.binomial(count, min(1.0, self.mean / grid.high)))
         return partial(self._total, rng, grid)
 
     def one_by_one(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], NDArray[np.int64]]:
@@ -172,6 +174,8 @@ class Bernoulli(Rewards):
 
     def totals(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], int]:
         """Return a function from a number of rewards to their sum: ones and zeros are encoded once."""
+        if isinstance(grid, CoinGrid):
+            return Rewards.totals(self, rng, grid)
         self.check(grid)
         mean, zero, one = self.mean, grid.encode(0.0), grid.encode(1.0)
         # Just this one draw: results of earlier versions for the same seeds depend on it.

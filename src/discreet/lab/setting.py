@@ -275,7 +275,7 @@ def _rule_options(distribution: Rewards, options: Mapping[str, Any]) -> tuple[tu
 
 def _check_halting(rule: Any, distribution: Rewards) -> None:
     """Refuse a run without an end: rules allow for half a grid step of rounding in the mean, and never halt below."""
-    if abs(distribution.mean) <= rule.grid.step / 2 * (1 + 1 / rule.alpha):
+    if abs(distribution.mean) <= rule.grid.rounding * (1 + 1 / rule.alpha):
         raise ArgumentError(
             f"max_samples must be given for {distribution}, whose mean of {distribution.mean} is too close to 0: "
             f"the rule would never halt"

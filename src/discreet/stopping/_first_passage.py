@@ -1,0 +1,267 @@
+"""Bounds on when a noisy prefix sum of 0/1 rewards first reaches a level, for every mean at once."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NEVER = 2**60
+"""A level that no test reaches."""
+_NEAR = 0.003  # the part of a chance that may be left unused
+_STEEP = 600.0  # exponents beyond this stand for it
+MOST_SUMS = 1000
+"""The most sums that are followed: where there are more, every second one is left out."""
+_VALUES = 24  # the most values of the level's noise that are followed one by one
+_EARLY = np.concatenate([np.arange(0, 1, 0.1), np.arange(1, 3, 0.25), np.arange(3, 8), np.arange(8, 700, 8)])
+_LATE = np.concatenate([np.arange(0, 2, 0.25), np.arange(2, 6, 0.2), np.arange(6, 12), np.arange(12, 700, 8)])
+"""Values of the level's noise, in scales, to which others are rounded: down to the first ones, up to the second."""
+
+
+class FirstPassage:
+    """The chance that one of the tests so far has halted, given the sum at the last one.
+
+    Test k asks after n_k rewards whether sum + A_k >= level_k + B, with A_k and B of the law of |X|, X a discrete
+    Laplace variable of scale 1/epsilon. Given the sum at n_k, the sum at n_(k-1) is hypergeometric, whatever the mean
+    of the rewards. So one recursion over the tests serves all means: the chance of having halted is a function of the
+    last sum, and a mean only says how likely each sum is. B is the same at all tests, and each of its values has a
+    recursion of its own.
+
+    Where there are too many sums or values of B, they are rounded in that direction in which a bound stays a bound:
+    `early` is never below the chance that a test has halted, and `late` never below the chance that none has.
+    docs/proofs/inverse-sampling.md has the proof.
+
+    Args:
+        epsilon: The inverse of the noises' scale; infinite without noise.
+        rest: Sums and noises whose chance is below this are not followed.
+    """
+
+    def __init__(self, epsilon: float, rest: float) -> None:
+        self.epsilon, self._deviations = epsilon, math.sqrt(-2 * math.log(rest))
+        self._least, self._early_weights = _level_noise(epsilon, rest, upwards=False)
+        self._most, self._late_weights = _level_noise(epsilon, rest, upwards=True)
+        self.count = 0
+        """The number of rewards at the last test."""
+        self.spacing = 1
+        """The sums that are followed are multiples of this."""
+        self._first = self._offset = 0  # lattice indices: of the least sum, and of the least step back
+        self._sums = np.zeros(1)
+        self._halted = np.zeros((1, self._least.size))  # by sum and value of B: at least the chance that a test has
+        self._open = np.ones((1, self._most.size))  # at least the chance that no test has
+        self._fine, self._logs = np.zeros(1), np.zeros(1)
+
+    # ------------------------------------------------------------------ the recursion
+
+    def advance(self, count: int, lowest: float, highest: float) -> None:
+        """Go on to the next test time, and follow the sums that rewards of these means are likely to have there.
+
+        Args:
+            count: The number of rewards at the next test.
+            lowest: The least mean.
+            highest: The largest mean.
+        """
+        below = max(0.0, count * lowest - self._reach(count * lowest * (1 - lowest)))
+        above = min(float(count), count * highest + self._reach(count * highest * (1 - highest)))
+        while (above - below) / self.spacing > MOST_SUMS:
+            self._coarsen()
+        first, last = math.floor(below / self.spacing), math.ceil(above / self.spacing)
+        sums = np.minimum(np.arange(first, last + 1) * self.spacing, count)
+        if self.count:
+            kernel = self._kernel(sums, count)
+            halted = self._carried(self._halted, _blocks(kernel, self.spacing, 0), first, self._halted[0], 1.0)
+            still = self._carried(
+                self._open, _blocks(kernel, self.spacing, self.spacing - 1), first, 1.0, self._open[-1]
+            )
+            self._halted, self._open = halted, still
+        else:
+            self._halted = np.zeros((sums.size, self._least.size))
+            self._open = np.ones((sums.size, self._most.size))
+        self.count, self._first, self._sums = count, first, sums.astype(np.float64)
+        self._fine = np.arange(sums[0], sums[-1] + 1, dtype=np.float64)
+        ratios = (count - self._fine[:-1]) / (self._fine[:-1] + 1)
+        self._logs = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
+
+    def _reach(self, variance: float) -> float:
+        """Return how far a sum may lie from its mean."""
+        return self._deviations * math.sqrt(variance) + self._deviations**2 / 3 + 1
+
+    def _coarsen(self) -> None:
+        """Leave out every second sum: what is known of the others stays true."""
+        odd = self._first % 2
+        self._halted, self._open = self._halted[odd::2], self._open[odd::2]
+        self._first, self.spacing = (self._first + odd) // 2, 2 * self.spacing
+
+    def _kernel(self, sums: NDArray[np.int64], count: int) -> Floats:
+        """Return the chance of 0, 1, ... ones beyond the least among the rewards since the last test, for each sum."""
+        before, gap = self.count, count - self.count
+        spread = self._reach(float(gap * sums[-1] / count))
+        start = max(0, math.floor(gap * sums[0] / count - spread))
+        start -= start % self.spacing
+        stop = min(gap, math.ceil(gap * sums[-1] / count + spread))
+        ones = np.arange(start, stop, dtype=np.float64)[:, None]
+        zeros = before - sums + ones + 1  # before the last test, with one more 1 since
+        ratios = (gap - ones) * np.maximum(sums - ones, 1e-300) / ((ones + 1) * np.maximum(zeros, 1))
+        ratios[zeros <= 0] = 1.0  # so few are impossible, and erased below
+        logs = np.concatenate([np.zeros((1, sums.size)), np.cumsum(np.log(ratios), axis=0)])
+        logs[np.arange(start, stop + 1)[:, None] < sums - before] = -np.inf
+        chances = np.exp(logs - logs.max(axis=0))
+        self._offset = start // self.spacing
+        normed: Floats = chances / chances.sum(axis=0)
+        return normed
+
+    def _carried(self, values: Floats, kernel: Floats, first: int, below: Any, above: Any) -> Floats:
+        """Return the mean of values at the last test, given each new sum; `below` and `above` are those outside."""
+        width, size = kernel.shape
+        index = np.arange(first - self._offset - width + 1, first - self._offset + size) - self._first
+        padded = values[np.clip(index, 0, len(values) - 1)]
+        padded[index < 0], padded[index >= len(values)] = below, above
+        result = np.zeros((size, values.shape[1]))
+        for steps, chances in enumerate(kernel):
+            result += chances[:, None] * padded[width - 1 - steps : width - 1 - steps + size]
+        return result
+
+    # ------------------------------------------------------------------ chances
+
+    def _chances(self, mean: float) -> Floats:
+        """Return the chance of each sum that is followed."""
+        if mean >= 1:
+            chances = (self._fine == self.count).astype(np.float64)
+        else:
+            logs = self._logs + (math.log(mean) - math.log1p(-mean)) * (self._fine - self._fine[0])
+            chances = np.exp(logs - logs.max())
+        normed: Floats = chances / chances.sum()
+        return normed
+
+    def least_level(self, mean: float, chance: float, guess: int) -> int:
+        """Return the least level of a test that leaves the chance of having halted, at a mean, at most `chance`.
+
+        Args:
+            mean: The mean of the rewards.
+            chance: The largest chance that this test or one before it halts.
+            guess: A level to start from.
+        """
+        weights = self._rounded(self._chances(mean), up=True)[:, None] * self._early_weights
+        room = chance - float((weights * self._halted).sum())
+        weights = weights * (1 - self._halted)
+        if room <= 0:
+            return NEVER
+        level, step = guess, 1
+        while float((weights * self._tail(level, self._least)).sum()) > room:
+            level, step = level + step, 2 * step
+        lower = level - max(1, step // 2) if step > 1 else level - 1
+        while float((weights * self._tail(lower, self._least)).sum()) <= room:
+            level, step = lower, 2 * step
+            lower = level - step
+        while level - lower > 1:
+            middle = (level + lower) // 2
+            if float((weights * self._tail(middle, self._least)).sum()) <= room:
+                level = middle
+            else:
+                lower = middle
+        return level
+
+    def test(self, level: int) -> None:
+        """Let a test with this level take place."""
+        self._halted += (1 - self._halted) * self._tail(level, self._least)
+        self._open *= 1 - self._tail(level, self._most)
+
+    def early(self, mean: float) -> float:
+        """Return at least the chance that a test has halted, for a mean that `advance` was told of."""
+        return float(self._rounded(self._chances(mean), up=True) @ (self._halted @ self._early_weights))
+
+    def late(self, mean: float) -> float:
+        """Return at least the chance that no test has halted, for a mean that `advance` was told of."""
+        return float(self._rounded(self._chances(mean), up=False) @ self._still_open)
+
+    @property
+    def _still_open(self) -> Floats:
+        """By sum: at least the chance that no test has halted."""
+        beyond = 1 - float(self._late_weights.sum())
+        return self._open @ self._late_weights + max(0.0, beyond)
+
+    def least_mean(self, chance: float, largest: float, guess: float) -> float:
+        """Return a mean from which on the chance that no test has halted is at most `chance`, near the least one.
+
+        Args:
+            chance: The chance that no test has halted.
+            largest: A mean that is returned if there is none below it.
+            guess: A mean to start from.
+        """
+        return self._mean_with(np.repeat(self._still_open, self.spacing), -chance, min(guess, largest), largest)
+
+    def largest_mean(self, level: int, chance: float, guess: float) -> float:
+        """Return a mean up to which, after a test with this level, a test has halted with this chance at most.
+
+        Args:
+            level: The level of a test that has not taken place yet.
+            chance: The chance that a test has halted.
+            guess: A mean to start from.
+
+        Returns:
+            The mean, near the largest one; 0 if there is none.
+        """
+        halted = self._halted + (1 - self._halted) * self._tail(level, self._least)
+        values = np.repeat(halted @ self._early_weights, self.spacing)[self.spacing - 1 :]
+        return self._mean_with(values, chance, guess, 1.0)
+
+    def _mean_with(self, values: Floats, chance: float, mean: float, largest: float) -> float:
+        """Return a mean at which the mean of values of the sum is |chance| or a trifle less, by Newton's method."""
+        wanted, sums = abs(chance), self._fine
+        values, mean = values[: sums.size], min(mean, 1 - 1e-12)
+        for _ in range(60):
+            chances = self._chances(mean)
+            found = float(chances @ values)
+            if (1 - _NEAR) * wanted <= found <= wanted:
+                return mean
+            slope = float((chances * (sums - chances @ sums)) @ values) / max(found, 1e-300)  # by the log-odds
+            step = math.log((1 - _NEAR / 2) * wanted / max(found, 1e-300)) / slope if slope * chance > 0 else 1.0
+            odds = math.log(mean) - math.log1p(-mean) + max(-1.0, min(1.0, step))
+            mean = 1 / (1 + math.exp(-odds))
+            if mean >= largest:
+                break
+        return largest if chance < 0 else 0.0
+
+    def _rounded(self, chances: Floats, up: bool) -> Floats:
+        """Return the chances of sums that are rounded to the lattice."""
+        summed = _blocks(chances[:, None], self.spacing, self.spacing - 1 if up else 0)[:, 0]
+        return np.concatenate([summed, np.zeros(self._sums.size - summed.size)])
+
+    def _tail(self, level: int, noise: Floats) -> Floats:
+        """Return the chance that a test halts, by sum and value of B: Pr[A >= level + B - sum]."""
+        margin = self._sums - level
+        if math.isinf(self.epsilon):
+            return (margin[:, None] >= noise).astype(np.float64)
+        scaled = np.exp(np.minimum(self.epsilon * margin, _STEEP)) * (2 / (1 + math.exp(-self.epsilon)))
+        tail: Floats = np.minimum(np.outer(scaled, np.exp(-self.epsilon * noise)), 1.0)
+        return tail
+
+
+def _level_noise(epsilon: float, rest: float, upwards: bool) -> tuple[Floats, Floats]:
+    """Return values of B and their chances, with B rounded up or down. What lies beyond the last is left out."""
+    if math.isinf(epsilon):
+        return np.zeros(1), np.ones(1)
+    largest = math.ceil(-math.log(rest) / epsilon)
+    if largest <= _VALUES:
+        ends = np.arange(largest + 2)
+    else:
+        marks = _LATE if upwards else _EARLY
+        ends = np.unique(np.ceil(np.append(marks[marks < largest * epsilon], largest * epsilon) / epsilon)).astype(
+            np.int64
+        )
+    at_least = np.where(ends > 0, 2 * np.exp(-epsilon * ends) / (1 + math.exp(-epsilon)), 1.0)
+    values = ends[1:] - 1 if upwards else ends[:-1]
+    return values.astype(np.float64), at_least[:-1] - at_least[1:]
+
+
+def _blocks(chances: Floats, size: int, ahead: int) -> Floats:
+    """Return sums of `size` rows each, after `ahead` rows of zeros."""
+    if size == 1:
+        return chances
+    rows, columns = chances.shape
+    blocks = -(-(rows + ahead) // size)
+    padded = np.zeros((blocks * size, columns))
+    padded[ahead : ahead + rows] = chances
+    summed: Floats = padded.reshape(blocks, size, columns).sum(axis=1)
+    return summed

@@ -1,0 +1,144 @@
+"""The tests of inverse sampling: when they are, their levels, and what a test that halts says about the mean."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+
+from discreet.core.growing import GrowingList
+from discreet.stopping._first_passage import MOST_SUMS, FirstPassage
+
+LAST = 2**50
+"""Rewards after which there are no more tests: nobody has that many."""
+_REST = 1e-5  # of beta: what is left out of the recursion, and its rounding errors
+_RESERVE = 0.05, 0.12  # of alpha: how far the bounds on an estimate are kept apart, exact ones and rounded ones
+_AGILITY = 0.33  # how fast levels are adjusted to that, and at most:
+_FASTEST = 0.3  # in powers of the times' growth: a level must not outrun the sums
+_TRIAL = 1.7  # up to this many times the first test, no level may be beyond reach, or the first one
+_LATER = 1.15  # comes later by this factor
+_BELOW = 0.97  # the recursion follows sums of means down to this part of the least that matters
+
+
+@dataclass(frozen=True, slots=True)
+class InverseTest:
+    """One test.
+
+    Attributes:
+        count: The number of 0/1 rewards before it.
+        level: What their noisy sum must reach.
+        estimate: What their mean is said to be, if it halts.
+    """
+
+    count: int
+    level: int
+    estimate: float
+
+
+class Schedule:
+    """All tests for an alpha, a beta and an epsilon.
+
+    The estimates fall from test to test. Let `late` and `early` be the bounds of `FirstPassage`. The estimate e of a
+    test is at least (1 - alpha) times the mean at which no test before it has halted with a chance of beta/2, and at
+    most (1 + alpha) times the mean at which one up to it has halted with a chance of beta/2. So for
+    every mean the chance of an estimate that is too low, and of one that is too high, is at most beta/2 each. That is
+    the whole promise; it holds whatever the levels are (docs/proofs/inverse-sampling.md).
+
+    Levels only decide how many samples it takes. They follow the variance: a level S with
+    (alpha S)^2 = z^2 S (1 - S/n) + d^2, where d stands for the noises, times a factor that is adjusted
+    slowly, so that the two bounds on the estimate stay a trifle apart. Where they have come too close, the level is the
+    least that allows the least estimate.
+
+    Args:
+        alpha: The relative error of an estimate.
+        beta: The probability that it is larger.
+        epsilon: The inverse of the noises' scale; infinite without noise.
+    """
+
+    def __init__(self, alpha: float, beta: float, epsilon: float) -> None:
+        self.alpha, self.epsilon = alpha, epsilon
+        self._rest = _REST * beta
+        self.chance = (beta - 8 * self._rest) / 2
+        """The chance of an estimate that is too low, and of one that is too high."""
+        z = -NormalDist().inv_cdf(beta / 2)
+        self._squares = (z / alpha) ** 2
+        self._noise = 0.0 if math.isinf(epsilon) else ((0.5 - math.log(self.chance)) / (epsilon * z)) ** 2
+        self.highest = self._shape(LAST)
+        """About the highest level, that of the rarest rewards."""
+        width = 2.2 * alpha * self.highest + 2 * math.sqrt(-2 * math.log(self._rest) * self.highest)
+        self._reserve = _RESERVE[width > MOST_SUMS]
+        share = self._noise / (self._noise + self.highest)
+        self.growth = 1 + max(alpha / 20, min(alpha / 6, 0.002)) * (1 + share)
+        """The factor between the times of two tests."""
+        self.tests = GrowingList(self._tests())
+        """The tests, made one after the other as they are asked for."""
+
+    def _shape(self, count: int) -> float:
+        """Return the level that the normal approximation asks for after `count` rewards."""
+        slope = 1 + self._squares / count
+        return (self._squares + math.sqrt(self._squares * (self._squares + 4 * slope * self._noise))) / (2 * slope)
+
+    def _tests(self) -> Iterator[InverseTest]:
+        """Yield one test after the other, from a first one that leaves later tests room."""
+        first = self._first_count()
+        while True:
+            begun, tests = [], self._tests_from(first)
+            for test in tests:
+                begun.append(test)
+                if test.level > test.count or test.count > _TRIAL * first:
+                    break
+            if test.level <= test.count:
+                break
+            first = math.ceil(_LATER * first)
+        yield from begun
+        yield from tests
+
+    def _tests_from(self, count: int) -> Iterator[InverseTest]:
+        """Yield one test after the other, the first of them after `count` rewards."""
+        least, most = 1 - self.alpha, 1 + self.alpha
+        passage = FirstPassage(self.epsilon, self._rest)
+        factor, largest, estimate = 1 + self.alpha / 2, 1.0, least
+        while count <= LAST:
+            lowest = least * largest  # of the estimates that are not too low
+            passage.advance(count, _BELOW * lowest / most, largest)
+            level = round(factor * self._shape(count))
+            highest = most * passage.largest_mean(level, self.chance, estimate / most)
+            apart = math.log(highest / lowest) if highest > 0 else -self.alpha
+            if highest < lowest:
+                level, highest = passage.least_level(lowest / most, self.chance, level), lowest
+            passage.test(level)
+            estimate = min(estimate, math.sqrt(lowest * highest))
+            yield InverseTest(count, level, estimate)
+            wanted = _AGILITY * (self._reserve - apart / self.alpha) / self.alpha
+            factor *= self.growth ** max(-_FASTEST, min(_FASTEST, wanted))
+            largest = passage.least_mean(self.chance, largest, largest / self.growth)
+            count = max(count + 1, math.ceil(count * self.growth))
+
+    def _first_count(self) -> int:
+        """Return about the least time of a test that rewards of 1 alone pass, and others hardly ever."""
+        mean, factor, count = (1 - self.alpha) / (1 + self.alpha), 1 + self.alpha / 2, 2
+        while True:
+            passage = FirstPassage(self.epsilon, self._rest)
+            passage.advance(count, mean, 1.0)
+            passage.test(max(round(factor * self._shape(count)), passage.least_level(mean, self.chance, count)))
+            if passage.late(1.0) <= self.chance:
+                return count
+            count = math.ceil(1.03 * count)
+
+
+@lru_cache(maxsize=64)
+def schedule_for(alpha: float, beta: float, epsilon: float) -> Schedule:
+    """Return the tests for an alpha, a beta and an epsilon; the same object each time.
+
+    Args:
+        alpha: The relative error of an estimate.
+        beta: The probability that it is larger.
+        epsilon: The inverse of the noises' scale; infinite without noise.
+
+    >>> tests = schedule_for(0.1, 0.05, 1.0).tests
+    >>> tests[0]
+    InverseTest(count=68, level=65, estimate=0.9)
+    >>> tests[200].count, tests[200].level
+    (338, 190)
+    """
+    return Schedule(alpha, beta, epsilon)

@@ -1,0 +1,247 @@
+"""Inverse sampling: its bounds against an exact computation of another kind, its promise for all means, its coins."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet import ArgumentError, DPInverseSampling, InverseSampling, SimulatedNoise, Stream, Totals
+from discreet.core.grid import CoinGrid
+from discreet.stopping._first_passage import FirstPassage
+from discreet.stopping._inverse_schedule import Schedule
+
+GIVEN = {"alpha": 0.3, "beta": 0.1, "epsilon": 1.0, "low": 0, "high": 1}
+
+
+def folded(epsilon, reach):
+    """The law of |X|, X a discrete Laplace variable of scale 1/epsilon: its weights from 0 on."""
+    if math.isinf(epsilon):
+        return np.array([1.0])
+    q = math.exp(-epsilon)
+    weights = 2 * (1 - q) / (1 + q) * q ** np.arange(reach + 1)
+    weights[0] /= 2
+    return weights
+
+
+def halting(tests, mean, epsilon):
+    """The exact chance of halting at each test, forwards: sums of binomial increments, for one mean."""
+    noise = folded(epsilon, math.ceil(40 / epsilon))
+    kept = np.concatenate([np.cumsum(noise), [1.0]])  # Pr[A <= x], up to where it is 1
+    chances = []
+    state = np.ones((1, noise.size)) * noise  # by sum and B
+    before = 0
+    for count, level in tests:
+        steps = stats.binom.pmf(np.arange(count - before + 1), count - before, mean)
+        state = np.array([np.convolve(column, steps) for column in state.T]).T
+        margin = level + np.arange(noise.size)[None, :] - np.arange(count + 1)[:, None] - 1
+        stays = np.where(margin < 0, 0.0, kept[np.clip(margin, 0, kept.size - 1)])
+        chances.append(float((state * (1 - stays)).sum()))
+        state = state * stays
+        before = count
+    return np.array(chances)
+
+
+def failure(tests, alpha, mean, epsilon):
+    """The exact chance of halting with an estimate that is wrong, or (as if it were) of not halting."""
+    chances = halting([(test.count, test.level) for test in tests], mean, epsilon)
+    estimates = np.array([test.estimate for test in tests])
+    wrong = np.abs(estimates - mean) > alpha * mean * (1 + 1e-12)
+    return float(chances[wrong].sum()), 1 - float(chances.sum())
+
+
+TESTS = ((20, 16), (22, 17), (25, 17), (31, 19), (40, 19))
+
+
+@pytest.mark.parametrize("epsilon", [math.inf, 5.0, 1.0, 0.3, 0.05])
+@pytest.mark.parametrize("mean", [0.3, 0.5, 0.7, 0.9])
+def test_the_bounds_are_bounds_and_exact_where_nothing_is_rounded(epsilon, mean):
+    passage = FirstPassage(epsilon, 1e-12)
+    found = np.cumsum(halting(TESTS, mean, epsilon))
+    for (count, level), chance in zip(TESTS, found, strict=True):
+        passage.advance(count, 0.2, 0.95)
+        passage.test(level)
+        early, late = passage.early(mean), passage.late(mean)
+        assert early >= chance - 1e-9
+        assert late >= 1 - chance - 1e-9
+        slack = 1e-9 if epsilon >= 1.5 or math.isinf(epsilon) else 0.1
+        assert early <= chance + slack
+        assert late <= 1 - chance + slack
+
+
+@pytest.mark.parametrize("mean", [0.3, 0.5, 0.7])
+def test_sums_that_are_rounded_leave_bounds(mean, monkeypatch):
+    monkeypatch.setattr("discreet.stopping._first_passage.MOST_SUMS", 12)
+    passage = FirstPassage(2.0, 1e-12)
+    found = np.cumsum(halting(TESTS, mean, 2.0))
+    for (count, level), chance in zip(TESTS, found, strict=True):
+        passage.advance(count, 0.2, 0.95)
+        passage.test(level)
+        assert passage.early(mean) >= chance - 1e-9
+        assert passage.late(mean) >= 1 - chance - 1e-9
+    assert passage.spacing > 1
+
+
+@pytest.mark.parametrize("epsilon", [math.inf, 2.0, 0.4])
+@pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.1), (0.3, 0.05), (0.4, 0.4)])
+def test_the_promise_is_kept_at_the_worst_means(alpha, beta, epsilon):
+    """The chance of a wrong answer is largest just where an estimate begins to be wrong: it is computed there."""
+    schedule = Schedule(alpha, beta, epsilon)
+    tests = []
+    while len(tests) < 200 and (not tests or tests[-1].count < 500):
+        tests.append(schedule.tests[len(tests)])
+    worst = 0.0
+    for test in tests[:: max(1, len(tests) // 5)]:
+        for edge in (test.estimate / (1 + alpha) * (1 - 1e-9), test.estimate / (1 - alpha) * (1 + 1e-9)):
+            if edge <= 1:
+                worst = max(worst, failure(tests, alpha, edge, epsilon)[0])
+    assert beta / 3 < worst <= beta
+
+
+def test_a_lower_level_would_break_the_promise():
+    """A planted error: levels three percent and a step lower."""
+    schedule = Schedule(0.3, 0.05, 2.0)
+    tests = [schedule.tests[number] for number in range(60)]
+    lower = [type(test)(test.count, math.floor(0.94 * test.level) - 1, test.estimate) for test in tests]
+    means = [test.estimate / 1.3 * (1 - 1e-9) for test in tests[::10]]
+    assert max(failure(lower, 0.3, mean, 2.0)[0] for mean in means) > 0.05
+    assert max(failure(tests, 0.3, mean, 2.0)[0] for mean in means) <= 0.05
+
+
+@pytest.mark.parametrize("epsilon", [math.inf, 1.0, 0.1])
+@pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.05), (0.5, 0.3), (0.2, 0.01)])
+def test_estimates_fall_and_levels_can_be_reached(alpha, beta, epsilon):
+    schedule = Schedule(alpha, beta, epsilon)
+    tests = [schedule.tests[number] for number in range(150)]
+    assert all(one.estimate >= other.estimate for one, other in pairwise(tests))
+    assert all(one.count < other.count for one, other in pairwise(tests))
+    assert all(test.level <= test.count for test in tests)
+    assert tests[0].estimate == 1 - alpha
+
+
+def test_the_least_level_is_the_least():
+    passage = FirstPassage(1.0, 1e-9)
+    passage.advance(200, 0.3, 0.9)
+    for guess in (10, 100, 190):
+        level = passage.least_level(0.5, 0.05, guess)
+        assert passage.largest_mean(level, 0.05, 0.5) >= 0.5 * (1 - 1e-3)
+        assert passage.largest_mean(level - 1, 0.05, 0.5) < 0.5
+
+
+# ---------------------------------------------------------------------- the rule
+
+
+def test_it_takes_little_more_than_somebody_who_knows_the_mean():
+    """A mean of 10 % within 10 %: 3,457 samples for somebody who knows it."""
+    rng, found = np.random.default_rng(5), []
+    rule = DPInverseSampling(epsilon=1.0, alpha=0.1, beta=0.05, low=0, high=1)
+    for seed in range(20):
+        found.append(rule.run(rng.random(12_000) < 0.1, SimulatedNoise(seed)).samples)
+    assert np.mean(found) < 1.25 * 3457
+    assert rule.forecast(0.1) == pytest.approx(np.mean(found), rel=0.1)
+
+
+def test_nothing_but_the_tests_is_released():
+    stream = Stream(DPInverseSampling(**GIVEN), SimulatedNoise(1))
+    assert stream.feed(np.ones(400))
+    (release,) = stream.ledger
+    assert (release.kind, release.steps, release.epsilon, release.scale) == ("tests", None, 1.0, 1.0)
+    assert stream.result.estimate == stream.algorithm.test(release.tests - 1).estimate
+
+
+def test_rewards_of_another_range_are_coins_of_it():
+    one = Stream(DPInverseSampling(**GIVEN), SimulatedNoise(1)).run(np.ones(400))
+    other = Stream(DPInverseSampling(**{**GIVEN, "high": 7.0}), SimulatedNoise(1)).run(np.full(400, 7.0))
+    assert other.samples == one.samples
+    assert other.estimate == pytest.approx(7 * one.estimate)
+
+
+def test_any_reward_is_rounded_at_random_and_keeps_its_mean():
+    grid = CoinGrid(0.0, 2.0)
+    coins = grid.encode_checked(np.full(200_000, 0.6), SimulatedNoise(3))
+    assert set(np.unique(coins)) == {0.0, 1.0}
+    assert abs(coins.sum() - 60_000) < 5 * math.sqrt(200_000 * 0.3 * 0.7)
+    private = grid.encode_checked(np.full(200_000, 0.6))
+    assert abs(private.sum() - 60_000) < 5 * math.sqrt(200_000 * 0.3 * 0.7)
+    rule = InverseSampling(alpha=0.2, beta=0.05, low=0, high=2)
+    assert rule.run(np.full(10_000, 0.6), SimulatedNoise(4)).estimate == pytest.approx(0.6, rel=0.4)
+
+
+class Numbered:
+    """Random numbers that belong to the rewards: number i is the same whatever the rewards are."""
+
+    simulated = True
+
+    def __init__(self, numbers):
+        self.numbers, self.place = numbers, 0
+
+    def draws(self, scale, count):
+        return np.zeros(count, np.int64)
+
+    def uniforms(self, count):
+        self.place += count
+        return self.numbers[self.place - count : self.place]
+
+
+def coins_of(rewards, numbers, encode):
+    return np.array([encode(reward, Numbered(numbers[[place]])) for place, reward in enumerate(rewards)])
+
+
+def test_one_changed_reward_changes_one_coin():
+    rng, grid = np.random.default_rng(8), CoinGrid(0.0, 1.0)
+    carried = 0.0
+
+    def carry_on(reward, noise):
+        """A planted error: what is lost by rounding is added to the next reward, so that one moves all others."""
+        nonlocal carried
+        carried += reward
+        coin = float(carried >= 1 - noise.uniforms(1)[0])
+        carried -= coin
+        return coin
+
+    spread = 0
+    for _ in range(200):
+        numbers, rewards = rng.random(30), rng.random(30)
+        changed = rewards.copy()
+        changed[rng.integers(30)] = rng.random()
+        honest = [coins_of(one, numbers, lambda x, noise: grid.encode(x, noise=noise)) for one in (rewards, changed)]
+        assert (honest[0] != honest[1]).sum() <= 1
+        planted = []
+        for one in (rewards, changed):
+            carried = 0.0
+            planted.append(coins_of(one, numbers, carry_on))
+        spread += (planted[0] != planted[1]).sum() > 1
+    assert spread > 20
+
+
+def test_a_grid_of_coins_has_one_step_and_draws_nothing_for_its_ends():
+    grid = CoinGrid(1.0, 3.0)
+    assert (grid.step, grid.floor, grid.width, grid.encode(3.0, noise=None)) == (3.0, 0, 1, 1)
+    source = Numbered(np.zeros(0))
+    assert grid.encode_checked(np.array([3.0, 3.0]), source).tolist() == [1.0, 1.0]
+    assert source.place == 0
+    with pytest.raises(ArgumentError, match="noise must have `uniforms`"):
+        grid.encode(2.0, noise=type("Bare", (), {"simulated": True, "draws": None})())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"low": -1},
+            "low must be at least 0 for dp-inverse, got low=-1.0; use dp-bernstein for samples of either sign",
+        ),
+        ({"epsilon": 1e-4}, r"epsilon must be larger, 0.00749 at least .* got 0.0001; use dp-bernstein"),
+    ],
+)
+def test_what_it_cannot_do_is_refused_with_what_can(options, message):
+    with pytest.raises(ArgumentError, match=message):
+        DPInverseSampling(**{**GIVEN, **options})
+
+
+def test_totals_by_hand_are_counts():
+    driver = Totals(DPInverseSampling(**GIVEN), SimulatedNoise(1))
+    while (plan := driver.plan()) is not None:
+        driver.close({None: plan.size})
+    assert driver.algorithm.halted

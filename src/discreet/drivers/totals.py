@@ -109,7 +109,7 @@ class Totals(Driver):
                 raise ArgumentError(f"arm {arm!r} needs the sum of {count:,} rewards, got one of {given.rewards!r}")
             return grid.steps_of(given.total, count)
         if isinstance(given, list | tuple) or (hasattr(given, "__array__") and np.ndim(given) == 1):
-            steps = grid.encode_checked(grid.check_array(given)).astype(np.int64)
+            steps = grid.encode_checked(grid.check_array(given), self._noise).astype(np.int64)
             if steps.size != count:
                 raise ArgumentError(f"arm {arm!r} needs {count:,} rewards, got {steps.size:,}")
             if plan.many_tests:

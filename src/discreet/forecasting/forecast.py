@@ -296,10 +296,12 @@ def _check_time(per_day: float | None, window: timedelta | None) -> None:
 
 
 def _policy(arms: int, epsilon: float, beta: float, *, unit: str, key: str | None, delayed: bool) -> Policy:
-    if key is not None:
-        policy: Policy = make_policy(key, range(arms), epsilon=epsilon, beta=beta)
-        return policy
-    return recommend(arms, epsilon=epsilon, goal="best-arm", beta=beta, unit=unit, delayed=delayed).make()
+    policy: Policy = (
+        make_policy(key, range(arms), epsilon=epsilon, beta=beta)
+        if key is not None
+        else recommend(arms, epsilon=epsilon, goal="best-arm", beta=beta, unit=unit, delayed=delayed).make()
+    )
+    return policy
 
 
 def _search(

@@ -34,8 +34,6 @@ from discreet.logs._sources import Source, opened, readable
 from discreet.logs.answer import Answer
 from discreet.recommend import recommend
 
-MEAN_RULE = "dp-bernstein"
-"""The stopping rule of `mean`."""
 Where = Mapping[str, Any] | Callable[[Any], Any]
 
 
@@ -133,7 +131,7 @@ def mean(
     Raises:
         ArgumentError: An argument is wrong, or the log has rows that cannot be used as they are. Nothing was drawn.
     """
-    rule = make_rule(MEAN_RULE, epsilon=epsilon, alpha=alpha, beta=beta, low=low, high=high)
+    rule = recommend(goal="mean", epsilon=epsilon, alpha=alpha, beta=beta, low=low, high=high).make()
     reading = Reading(column, None, unit, order, where, missing, clip)
     return _run(log, reading, lambda _: rule, rule.grid, noise=noise)
 
@@ -235,6 +233,7 @@ def _run(
         noise: A simulated source, or None.
         heading: True if a CSV file begins with a heading.
     """
+    grid = Grid(grid.low, grid.high)  # a fine one, also for a rule that makes coins of what it is given
     if reading.missing is not None and not isinstance(reading.missing, str):
         grid.encode(reading.missing)
     with opened(log, reading.wanted, heading=heading) as source, ExitStack() as kept:
@@ -249,7 +248,7 @@ def _run(
             rows = Rows(kept.enter_context(prepared(found, reading, key).cache()))
         algorithm = make(list(counts) if arms is None else list(arms))
         names = {arm: "" if arm is None else text_of(arm) for arm in algorithm.taken}
-        driver, used, reason = _drive(algorithm, rows, names, noise)
+        driver, used, reason = _drive(algorithm, rows, names, grid, noise)
         units = {arm: rows.available.get(name, 0) for arm, name in names.items()}
         return Answer(driver.algorithm, driver.privacy, reading, reason, sum(counts.values()), units, used)
 
@@ -262,7 +261,7 @@ def _only_column(source: Source) -> str:
 
 
 def _drive(
-    algorithm: Any, rows: Rows, names: Mapping[Any, str], noise: Noise | None
+    algorithm: Any, rows: Rows, names: Mapping[Any, str], grid: Grid, noise: Noise | None
 ) -> tuple[Any, dict[Any, int], str]:
     """Drive an algorithm until it has finished or the rows end.
 
@@ -270,6 +269,7 @@ def _drive(
         algorithm: The algorithm.
         rows: The rows of the log.
         names: The name of each arm in the log.
+        grid: The grid of the rows.
         noise: A simulated source, or None.
 
     Returns:
@@ -277,7 +277,7 @@ def _drive(
     """
     if algorithm.family == "rule":
         stream = Stream(algorithm, noise, clip=True)  # a range's ends may lie a fraction of a step beyond the grid's
-        stream.run(_values(rows, algorithm.grid))
+        stream.run(_values(rows, grid))
         return stream, {None: stream.samples}, stream.result.reason
     driver, width, reason = Totals(algorithm, noise), algorithm.grid.width, "the policy has finished"
     while (plan := driver.plan()) is not None:

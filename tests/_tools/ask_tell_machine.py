@@ -149,6 +149,8 @@ class AskTell(RuleBasedStateMachine):
     def ask(self, n):
         self.close_if_due()
         plan = self.bandit.policy.plan()
+        if self.waiting == "serve":  # it hands out all that is asked for: what there is to learn from, and some more
+            n = min(n, 60 + (plan.size if plan else 0))
         waits = bool(plan) and plan.learns and sum(self.model.dealt.values()) == plan.size and not self.totals
         try:
             asked = self.bandit.ask(n)

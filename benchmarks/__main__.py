@@ -19,6 +19,7 @@ from tests._tools.step_by_step import play_dp_ucb, play_kl, play_thompson_sampli
 import discreet
 from benchmarks.crowd import crowd
 from benchmarks.growth import growth
+from benchmarks.logs import logs
 from benchmarks.peers import PEERS, PUBLIC
 from benchmarks.rows import Row, show
 from benchmarks.service import service
@@ -293,7 +294,7 @@ def main():
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
     rows += kernels() + simulated_rules() + epoch_policies() + peers() + horizons() + service()
     if not arguments.fast:
-        rows += crowd() + growth() + evaluation()
+        rows += crowd() + growth() + logs(watched) + evaluation()
     show(rows, "discreet: what must be fast", as_json=arguments.json)
 
 

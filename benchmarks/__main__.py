@@ -20,6 +20,7 @@ import discreet
 from benchmarks.crowd import crowd
 from benchmarks.growth import growth
 from benchmarks.inference import statements
+from benchmarks.logs import logs
 from benchmarks.peers import PEERS, PUBLIC
 from benchmarks.rows import Row, show
 from benchmarks.service import service
@@ -296,7 +297,7 @@ def main():
     rows += statements() + general_arms() + asked() + kernels() + simulated_rules() + epoch_policies() + peers()
     rows += horizons() + service()
     if not arguments.fast:
-        rows += crowd() + growth() + evaluation()
+        rows += crowd() + growth() + logs(watched) + evaluation()
     show(rows, "discreet: what must be fast", as_json=arguments.json)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet import ArgumentError, Grid, SimulatedNoise
-from discreet.logs import _prepare, from_log
+from discreet.logs import _prepare, _rows, from_log
 from discreet.logs._prepare import Key, Reading, cells, prepared
 from discreet.logs._sources import opened
 from discreet.testing import ScriptedNoise
@@ -210,6 +210,21 @@ def steps_by_arm(log, key=KEY, **reading):
         arms[row["arm"]][row["index"]] = row["steps"]
     assert all(sorted(steps) == list(range(len(steps))) for steps in arms.values())
     return {arm: [steps[index] for index in sorted(steps)] for arm, steps in arms.items()}
+
+
+@pytest.mark.parametrize("block", [1, 100])
+def test_epochs_that_are_added_up_by_the_engine_have_the_same_totals(block, table, fixed_key, monkeypatch):
+    """Rows are fetched for short epochs, and added up where they are for long ones: the same integers."""
+    policy = discreet.DPSharpBestArm(list(RATES), epsilon=1.0, beta=1e-9)
+    fractions = table.with_columns(converted=pl.col("converted") * 0.3 + 0.1)
+    wanted = discreet.replay(policy, fractions, **COLUMNS, noise=ScriptedNoise([]))
+    rows = {arm: np.array(steps) for arm, steps in steps_by_arm(fractions).items()}
+    for release in wanted.ledger:  # without noise a release is the exact total
+        ((arm, first, last),) = release.spans
+        assert release.steps == rows[arm][first - 1 : last].sum()
+    monkeypatch.setattr(_rows, "BLOCK", block)
+    found = discreet.replay(policy, fractions, **COLUMNS, noise=ScriptedNoise([]))
+    assert (found.ledger, found.used) == (wanted.ledger, wanted.used)
 
 
 # ---------------------------------------------------------------------- orders, selections, units

@@ -79,12 +79,8 @@ class Rows:
     def _sums(self, pulls: Mapping[str, int]) -> dict[str, int]:
         """Return the exact totals of the next rows of some arms, by one query."""
         table = self._table
-        spans = [_span(table, arm, self._used[arm], count) for arm, count in pulls.items()]
-        found = (
-            table.filter(reduce(or_, spans))
-            .group_by("arm")
-            .aggregate(rows=table.count(), steps=table.steps.sum().cast("int64"))
-        )
+        table = table.filter(reduce(or_, [_span(table, arm, self._used[arm], count) for arm, count in pulls.items()]))
+        found = table.group_by("arm").aggregate(rows=table.count(), steps=table.steps.sum().cast("int64"))
         sums = {row["arm"]: (int(row["rows"]), int(row["steps"])) for row in found.to_pyarrow().to_pylist()}
         assert {arm: rows for arm, (rows, _) in sums.items()} == dict(pulls)
         for arm, count in pulls.items():

@@ -120,7 +120,7 @@ class Driven:
         self.curator = Curator(algorithm.grid, algorithm.privacy, noise, taken=algorithm.taken)
         self.algorithm = algorithm
 
-    def close(self, totals):
+    def close_steps(self, totals):
         plan = self.algorithm.plan()
         self.algorithm.learn(self.curator.release(plan, totals if plan.learns else None))
 

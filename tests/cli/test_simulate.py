@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import discreet
 from discreet.lab import Results, kernels, simulate
 
 PAPER = shlex.split("simulate dp-se --instance C2 --arms 5 --epsilon 0.25 --horizon 5e7 --runs 30 --seed 7 --json")
@@ -153,7 +154,8 @@ def test_files_that_turn_out_bad_too(run, monkeypatch, tmp_path):
 
 @pytest.mark.filterwarnings("default")
 def test_a_slow_way_is_a_hint(run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "discreet.lab.kernels.ucb", None)
+    for name in ("ucb", "steps"):
+        monkeypatch.setitem(sys.modules, f"discreet.lab.kernels.{name}", None)
     monkeypatch.setattr(kernels, "warn_slow", kernels.warn_slow.__wrapped__)  # it warns once in a process
     monkeypatch.setenv("PYTHONWARNINGS", "default")
     code, out, err = run("simulate", "ucb", "--horizon", "500", "--runs", "1", "--engine", "serial", "--json")
@@ -162,14 +164,21 @@ def test_a_slow_way_is_a_hint(run, monkeypatch):
     assert err.startswith("hint: discreet.lab.kernels.ucb is not installed, so algorithms are simulated as objects")
 
 
+class Slow(discreet.UCB):
+    """A policy of one's own, which no kernel plays."""
+
+    key = "test-slow"
+
+
 def test_a_long_wait_is_announced(run, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("discreet.cli._simulation.simulate_all", stop)
-    slow = "simulate", "dp-ucb-hybrid", "--arm", "0.5", "--arm", "beta(2, 5)"  # no kernel plays these arms
-    code, out, err = run(*slow, "--epsilon", "1", "--horizon", "1e9", "--runs", "100")
+    monkeypatch.setitem(discreet.POLICIES, "test-slow", Slow)
+    slow = "simulate", "test-slow", "--arm", "0.5", "--arm", "beta(2, 5)"
+    code, out, err = run(*slow, "--horizon", "1e9", "--runs", "100")
     assert (code, out) == (130, "")
     hint, end = err.splitlines()
-    assert hint.startswith("hint: dp-ucb-hybrid: played one pull at a time here, which takes about ")
+    assert hint.startswith("hint: test-slow: played one pull at a time here, which takes about ")
     assert end == "interrupted; nothing was written"

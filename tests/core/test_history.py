@@ -12,7 +12,8 @@ def elimination():
     driver = Totals(policy, SimulatedNoise(3))
     rate = {"A": 0.9, "B": 0.8, "C": 0.1}
     while (plan := driver.plan()) is not None:
-        driver.close(None if plan.query is None else {arm: int(n * rate[arm]) << 20 for arm, n in plan.pulls.items()})
+        totals = {arm: int(n * rate[arm]) << 20 for arm, n in plan.pulls.items()}
+        driver.close_steps(totals) if plan.query is not None else driver.close()
     return driver
 
 

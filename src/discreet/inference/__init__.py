@@ -11,12 +11,12 @@
 1,782 rewards in 18 releases; intervals of level 0.95, each valid at all looks together, at no further epsilon
 arm  rewards    mean          interval     lift              between       p  may be best
 A        891  0.2888  0.2384 to 0.3432  control                                        no
-B        891  0.3913  0.3367 to 0.4489  +35.5 %  +7.03 % and +72.8 %  0.0021          yes
+B        891  0.3913  0.3367 to 0.4489  +35.5 %  +6.81 % and +73.3 %  0.0029          yes
 needed: Each reward is drawn anew: whatever came before, its mean is that of its arm.
 needed: The mean of an arm stays the same during the run.
 ...
 >>> print(seen.lift("B"))
-B is better than A: lift +35.5 %, with confidence 0.95 between +7.03 % and +72.8 % (p = 0.0021)
+B is better than A: lift +35.5 %, with confidence 0.95 between +6.81 % and +73.3 % (p = 0.0029)
 >>> seen.interval("A").upper < seen.mean("B"), seen.p_value("A", against=0.5) < 1e-6, seen.may_be_best
 (True, True, ('B',))
 """

@@ -26,12 +26,13 @@ _PLACES = np.array([-4.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.5, 8.0, 15.0, 40.0, np.inf]
 """The means of the first arm that are tried, in standard deviations."""
 _ZOOM, _MOST_ZOOMS, _CLOSE = 7, 10, 1e-3  # around the best, again and again until it hardly changes
 _ROUGH = 4  # steps at first
-_POINTS, _ZOOMS = 33, 3  # the same for tests
+_POINTS, _ZOOMS = 33, 4  # the same for tests
 _STEEPEST = 1e3  # slopes of hypotheses
 _REACH = 5.0  # how many standard deviations around its released mean the first arm's mean is looked for
 _RUNGS = np.array([np.inf, 20.0, 8.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0, -4.0])  # means of the second arm, in the same
 _NEAR_RUNGS = np.array([2.0, 0.3, -0.3, -2.0])  # around a guess
-_COARSE = 4  # of the targets, every fourth is enough for planned ratios that are no more than possible
+_TARGETS = 28
+_COARSE = 3  # of these, every third is enough for planned ratios that are no more than possible
 
 
 class _Groups:
@@ -108,10 +109,11 @@ class TwoArms:
         self.first, self.second = _Groups(first), _Groups(second)
         earlier = second if second.epochs[0] < first.epochs[0] else first
         self._plain = drift_stakes(float(earlier.epsilons[0]), aim) if drifting else None
-        parts = [(mixture(aim), 1.0, ratio or 1.0)]
+        base = mixture(aim, _TARGETS)
+        parts = [(base, 1.0, ratio or 1.0)]
         if ratio is None:
-            thin = mixture(aim).thinned(_COARSE)
-            parts = [(mixture(aim), 1 - sum(_RATIOS.values()), 1.0)]
+            thin = base.thinned(_COARSE)
+            parts = [(base, 1 - sum(_RATIOS.values()), 1.0)]
             parts += [(thin, weight, uneven) for uneven, weight in _RATIOS.items()]
         targets = np.concatenate([part.targets for part, _, _ in parts])
         weights = np.concatenate([part.target_weights + math.log(share) for part, share, _ in parts])

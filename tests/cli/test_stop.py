@@ -99,8 +99,8 @@ def test_the_default_rule_is_the_recommended_one_and_spends_epsilon_once(file, r
     assert found["estimate"] == pytest.approx(0.03, rel=0.5)
     code, out, _ = run(file("1\n0\n1\n"), "--epsilon", "1", *ROUGH, "--json")
     found = json.loads(out)
-    ends = discreet.DPBernstein(epsilon=1, alpha=0.5, beta=1e-6, low=0, high=1).ends
-    assert (code, found["epsilon_spent"], found["next_decision"]) == (3, 0.0, ends[1])
+    first = discreet.DPInverseSampling(epsilon=1, alpha=0.5, beta=1e-6, low=0, high=1).test(0).count
+    assert (code, found["epsilon_spent"], found["next_decision"]) == (3, 0.0, first)
 
 
 def test_the_noise_is_real(run, file):

@@ -47,7 +47,7 @@ def test_a_bandit_in_the_lines_that_people_write(tmp_path):
     assert lower < 0.2 < upper
     assert 0 < seen.lift("B").p_value <= 1
     assert seen.interval("A").lower < 0.3 < seen.interval("A").upper
-    assert seen.plot().get_xlabel()
+    assert seen.plot().axes[0].get_xlabel()
     bandit.save(tmp_path / "state.json")
     loaded = Bandit.load(tmp_path / "state.json", noise=SimulatedNoise(1))
     assert str(summary(loaded, control="A")) == str(seen)
@@ -83,7 +83,7 @@ def test_the_picture_shows_all_arms_and_the_moment_of_decision(eliminated):
         assert band.rewards == sorted(band.rewards)
     decided = {one.arm: one for one in picture.decisions(seen)}
     assert decided["C"].better
-    lines = [line.get_xdata()[0] for line in seen.plot().lines if len(set(line.get_xdata())) == 1]
+    lines = [line.get_xdata()[0] for line in seen.plot().axes[0].lines if len(set(line.get_xdata())) == 1]
     assert decided["C"].rewards in lines
 
 

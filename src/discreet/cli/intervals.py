@@ -47,7 +47,7 @@ def _intervals(
     chosen = None if control is None else _arm(ledger, control)
     seen = summary(ledger, chosen, level, binary=binary, drifting=drifting, aim=aim)
     if picture is not None:
-        figure: Any = seen.plot().figure
+        figure = seen.plot()
         figure.savefig(picture, dpi=150)
     if json:
         show_json(_to_json(seen))

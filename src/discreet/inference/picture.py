@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet._install import install
 from discreet.core.errors import ArgumentError
@@ -11,6 +11,7 @@ from discreet.core.plans import Arm
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from discreet.inference.summary import Summary
 
@@ -95,8 +96,8 @@ def _rewards(seen: Summary, epoch: int) -> int:
     return sum(seen.blocks(arm, epoch).rewards for arm in seen.arms)
 
 
-def plot(seen: Summary, ax: Axes | None = None) -> Axes:
-    """Draw the bands, and a line where each decision was made.
+def plot(seen: Summary, ax: Axes | None = None) -> Figure:
+    """Draw the bands, and a line where each decision was made, and return the figure.
 
     Args:
         seen: The summary.
@@ -106,13 +107,21 @@ def plot(seen: Summary, ax: Axes | None = None) -> Axes:
         ArgumentError: Nothing was released yet.
     """
     try:
-        from matplotlib.figure import Figure  # noqa: PLC0415  (no pyplot: no windows, no global state)
+        from discreet._chart import Chart  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(f"plot needs matplotlib: {install('lab')}", name=error.name) from None
     if not seen.looks:
         raise ArgumentError("there is nothing to draw: nothing was released yet")
     if ax is None:
-        ax = Figure(figsize=(6.4, 3.9), layout="constrained").add_subplot()
+        chart = Chart(figsize=(6.4, 3.9), layout="constrained")
+        _paint(seen, chart.add_subplot())
+        return chart.show_in_notebook()
+    _paint(seen, ax)
+    figure: Any = ax.figure
+    return figure  # type: ignore[no-any-return]
+
+
+def _paint(seen: Summary, ax: Axes) -> None:
     heights = []
     for place, band in enumerate(bands(seen)):
         if not band.rewards:
@@ -134,7 +143,6 @@ def plot(seen: Summary, ax: Axes | None = None) -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(alpha=0.25, linewidth=0.5)
     ax.legend(frameon=False, loc="best")
-    return ax
 
 
 def _mark(seen: Summary, ax: Axes) -> None:

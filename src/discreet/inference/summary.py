@@ -25,6 +25,7 @@ from discreet.inference.comparison import Comparison, Evidence, Interval, eviden
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MOST_LOOKS = 32  # of a history: the last one, and earlier ones that are about as far apart
 _GIVE_A_GRID = (
@@ -323,8 +324,8 @@ class Summary:
     def __repr__(self) -> str:
         return f"<Summary of {len(self.arms)} arms, level {self.level:g}>"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw means with their intervals over time, and where arms could be told from the control.
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """Draw means with their intervals over time, and where arms could be told from the control; return the figure.
 
         Args:
             ax: Where to draw; by default in a new figure.

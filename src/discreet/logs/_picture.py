@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from discreet._chart import Chart
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # told apart by everybody
 
 
-def draw(answer: Any) -> Figure:
+def draw(answer: Any) -> Chart:
     """Return a picture of an answer's noisy means, with radii, over the epochs.
 
     Args:
         answer: The answer.
     """
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from discreet._chart import Chart  # noqa: PLC0415  (needs matplotlib)
 
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = Chart(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()
     for index, arm in enumerate(answer.used):
         points = answer.estimates(arm)

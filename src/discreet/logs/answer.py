@@ -222,7 +222,7 @@ class Answer:
         """Return a picture of the noisy means over epochs, with their radii."""
         from discreet.logs._picture import draw  # noqa: PLC0415  (needs matplotlib)
 
-        return draw(self)
+        return draw(self).show_in_notebook()
 
     def _repr_html_(self) -> str:
         lines = [

@@ -177,7 +177,7 @@ def test_it_is_a_public_value_and_names_its_theorem(at_once):
 def test_it_learns_no_total_that_was_not_asked_for():
     rule = RULE.copy()
     driver = Totals(ReachesLevel(epsilon=1.0, level=1), ScriptedNoise([-9]))
-    (halted,) = driver.close({None: 0})
+    (halted,) = driver.close_steps({None: 0})
     assert not halted.above
     yes = halted._replace(above=True)
     total = yes._replace(kind="total", steps=7, tests=0, above=False)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet import ArgumentError, DPInverseSampling, InverseSampling, SimulatedNoise, Stream, Totals
-from discreet.core.grid import CoinGrid
+from discreet import ArgumentError, DPInverseSampling, InverseSampling, SimulatedNoise, Stream, Sum, Totals
+from discreet.core.coins import CoinGrid
 from discreet.stopping._first_passage import FirstPassage
 from discreet.stopping._inverse_schedule import Schedule
 
@@ -243,5 +243,5 @@ def test_what_it_cannot_do_is_refused_with_what_can(options, message):
 def test_totals_by_hand_are_counts():
     driver = Totals(DPInverseSampling(**GIVEN), SimulatedNoise(1))
     while (plan := driver.plan()) is not None:
-        driver.close({None: plan.size})
+        driver.close({None: Sum(plan.size, rewards=plan.size)})
     assert driver.algorithm.halted

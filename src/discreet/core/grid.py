@@ -7,7 +7,7 @@ above the bottom of its range.
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from discreet._display import Page, Shown, page_of
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
-from discreet.core.noise import Noise, uniforms
+
+if TYPE_CHECKING:
+    from discreet.core.noise import Noise
 
 BITS = 20
 CHUNK = 16_384  # samples per vectorised pass: stays in the processor's cache
@@ -88,7 +90,7 @@ class Grid(Shown):
         """The most by which rounding moves the mean of rewards: half a step."""
         return self.step / 2
 
-    def encode(self, reward: Any, clip: bool = False, noise: Noise | None = None) -> int:
+    def encode(self, reward: Any, clip: bool = False, noise: "Noise | None" = None) -> int:
         """Return one reward in steps above the floor.
 
         Args:
@@ -99,7 +101,7 @@ class Grid(Shown):
         Raises:
             ArgumentError: If the reward is not a finite number, or out of range without `clip`.
         """
-        value = reward if type(reward) is float else checks.real("reward", _unbool(reward))
+        value = reward if type(reward) is float else checks.real("reward", unbool(reward))
         if not self.low <= value <= self.high:
             value = self._outside(value, clip)
         return round(value / self.step) - self.floor
@@ -124,7 +126,7 @@ class Grid(Shown):
             values = np.clip(values, self.low, self.high)
         return values
 
-    def encode_checked(self, values: NDArray[np.float64], noise: Noise | None = None) -> NDArray[np.float64]:
+    def encode_checked(self, values: NDArray[np.float64], noise: "Noise | None" = None) -> NDArray[np.float64]:
         """Return values that `check_array` has returned, in steps: whole numbers held exactly in float64.
 
         Args:
@@ -135,7 +137,7 @@ class Grid(Shown):
         steps -= self.floor
         return steps
 
-    def total(self, rewards: Any, clip: bool = False, noise: Noise | None = None) -> int:
+    def total(self, rewards: Any, clip: bool = False, noise: "Noise | None" = None) -> int:
         """Return the exact sum of rewards in steps, the form in which an epoch is closed.
 
         Args:
@@ -201,71 +203,7 @@ class Grid(Shown):
         return min(max(value, self.low), self.high)
 
 
-class CoinGrid(Grid):
-    """A grid of one step for rewards in `[0, high]`: a reward x becomes a coin, which is `high` with chance x/high.
-
-    Its mean is that of the rewards, and sums of coins are binomial, whatever the law of the rewards was. Rewards of 0
-    and `high` stay as they are, and nothing is drawn for them.
-
-    One changed reward changes one coin: give each reward a random number of its own, the same in both inputs, and the
-    coins differ in one place, and their sum by one step at most. So what is private on coins, at sensitivity 1, is as
-    private on rewards, even for somebody who knows the random numbers. What is drawn is never stored.
-
-    Args:
-        low: The smallest possible reward, at least 0. It only serves to refuse others.
-        high: The largest possible reward.
-
-    >>> grid = CoinGrid(0.0, 5.0)
-    >>> grid.step, grid.width, grid.encode(5), grid.encode(0)
-    (5.0, 1, 1, 0)
-    >>> from discreet.core.noise import SimulatedNoise
-    >>> grid.total([5.0, 0.0, 2.5, 2.5, 2.5, 2.5], noise=SimulatedNoise(1))
-    3
-    """
-
-    __slots__ = ()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.low < 0:
-            raise ArgumentError(f"low must be at least 0 for rewards that become coins, got low={self.low!r}")
-        for name, value in (("step", self.high), ("floor", 0), ("width", 1)):
-            object.__setattr__(self, name, value)
-
-    @property
-    def rounding(self) -> float:
-        """The most by which rounding moves the mean of rewards: not at all."""
-        return 0.0
-
-    def encode(self, reward: Any, clip: bool = False, noise: Noise | None = None) -> int:
-        """Return one reward as a coin, 0 or 1.
-
-        Args:
-            reward: A finite number in the range, or a boolean.
-            clip: Move a reward from outside of the range to its nearest end, instead of refusing it.
-            noise: A simulated source of random numbers; by default the private one.
-        """
-        value = checks.real("reward", _unbool(reward))
-        if not self.low <= value <= self.high:
-            value = self._outside(value, clip)
-        return int(self.encode_checked(np.array([value]), noise)[0])
-
-    def encode_checked(self, values: NDArray[np.float64], noise: Noise | None = None) -> NDArray[np.float64]:
-        """Return values that `check_array` has returned as coins, 0 or 1.
-
-        Args:
-            values: Rewards in the range.
-            noise: A simulated source of random numbers; by default the private one.
-        """
-        chances: NDArray[np.float64] = values / self.high
-        between = chances * chances != chances
-        if between.any():
-            drawn = uniforms(noise, int(between.sum()))
-            chances[between] = drawn < chances[between]
-        return chances
-
-
-def _unbool(reward: Any) -> Any:
+def unbool(reward: Any) -> Any:
     """Return True and False as 1 and 0, since clicks are often booleans."""
     return int(reward) if isinstance(reward, bool | np.bool_) else reward
 

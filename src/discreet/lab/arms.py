@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core import checks
+from discreet.core.coins import CoinGrid
 from discreet.core.errors import ArgumentError
-from discreet.core.grid import CoinGrid, Grid
+from discreet.core.grid import Grid
 from discreet.lab.columns import read_column
 
 CHUNK = 65_536  # rewards drawn at a time: half a megabyte, which stays in the processor's cache

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from discreet.core import checks
+from discreet.core.coins import CoinGrid
 from discreet.core.errors import ArgumentError
-from discreet.core.grid import CoinGrid
 from discreet.core.plans import Measure, Plan, ThresholdQuery
 from discreet.core.registry import register
 from discreet.core.releases import Release

@@ -115,8 +115,10 @@ def plot(seen: Summary, ax: Axes | None = None) -> Figure:
     if ax is None:
         chart = Chart(figsize=(6.4, 3.9), layout="constrained")
         _paint(seen, chart.add_subplot())
+        chart.legend(loc="outside lower center", ncols=4, frameon=False)  # where no decision is marked
         return chart.show_in_notebook()
     _paint(seen, ax)
+    ax.legend(frameon=False, loc="best")
     figure: Any = ax.figure
     return figure  # type: ignore[no-any-return]
 
@@ -142,7 +144,6 @@ def _paint(seen: Summary, ax: Axes) -> None:
     ax.set_title(f"means with intervals of level {seen.level:g}, valid at all looks together", fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(alpha=0.25, linewidth=0.5)
-    ax.legend(frameon=False, loc="best")
 
 
 def _mark(seen: Summary, ax: Axes) -> None:

@@ -85,15 +85,16 @@ def test_other_units_and_policies():
 def test_a_mean_is_forecast_by_the_rule_itself():
     found = forecast(0.3, alpha=0.2, epsilon=[0.5, 2], per_day=100)
     for row in found:
-        rule = discreet.DPBernstein(epsilon=row.epsilon, alpha=0.2, beta=0.05, low=0, high=1)
-        assert row.mean == pytest.approx(rule.forecast(mean=0.3), rel=0.5)
+        rule = discreet.DPInverseSampling(epsilon=row.epsilon, alpha=0.2, beta=0.05, low=0, high=1)
+        assert row.mean == pytest.approx(rule.forecast(mean=0.3), rel=0.1)
         assert row.days == pytest.approx(row.mean / 100)
-    assert found.algorithm == "dp-bernstein"
+    assert found.algorithm == "dp-inverse"
     assert "a mean of 30 % to within 0.2 of itself" in str(found)
 
 
-def test_rules_halt_as_on_a_stream():
-    rule = discreet.DPBernstein(epsilon=0.5, alpha=0.3, beta=0.1, low=0, high=1)
+@pytest.mark.parametrize("kind", [discreet.DPBernstein, discreet.DPInverseSampling])
+def test_rules_halt_as_on_a_stream(kind):
+    rule = kind(epsilon=0.5, alpha=0.3, beta=0.1, low=0, high=1)
     rng, streams = np.random.default_rng(1), []
     for run in range(60):
         driver = discreet.Stream(rule, discreet.SimulatedNoise(run))

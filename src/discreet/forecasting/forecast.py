@@ -20,7 +20,6 @@ from discreet.core.registry import make_policy
 from discreet.forecasting.halting import halting_times
 from discreet.forecasting.race import race, worst_case
 from discreet.recommend import recommend
-from discreet.stopping import DPBernstein
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -331,14 +330,15 @@ def _mean_rows(
 ) -> tuple[tuple[Outlook, ...], str]:
     if alpha is None:
         raise ArgumentError("alpha must be given for a mean: forecast(0.03, alpha=0.1, ...) is for 10 %; got None")
-    rows = []
+    rows, keys = [], []
     for epsilon in epsilons:
-        rule = DPBernstein(epsilon=epsilon, alpha=alpha, beta=beta, low=0, high=1)
+        rule = recommend(goal="mean", epsilon=epsilon, alpha=alpha, beta=beta, low=0, high=1).make()
+        keys.append(rule.key)
         people = halting_times(rule, rate, HALTS, seed)
         mean, median, high = float(people.mean()), float(np.median(people)), float(np.quantile(people, 0.95))
         days = (None, None) if per_day is None else (mean / per_day, high / per_day)
         rows.append(Outlook(epsilon, mean, median, high, None, None, *days))
-    return tuple(rows), DPBernstein.key
+    return tuple(rows), " or ".join(dict.fromkeys(keys))
 
 
 def _people(people: float | None) -> int | None:

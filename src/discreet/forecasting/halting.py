@@ -6,37 +6,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.noise import SimulatedNoise
-from discreet.core.statistics import Statistic
 from discreet.mechanisms.curator import Curator
-from discreet.stopping import DPBernstein
+from discreet.stopping import InverseSampling
 
 
-def halting_times(rule: DPBernstein, mean: float, runs: int, seed: int) -> NDArray[np.int64]:
+def halting_times(rule: Any, mean: float, runs: int, seed: int) -> NDArray[np.int64]:
     """Return how many samples each of some runs takes.
 
-    Of the pairs of a block some have two ones, some one, and the rest none: two binomial draws, of which follow its
-    total and its squares, which is all that the rule uses.
-
     Args:
-        rule: The rule, for samples in [0, 1].
+        rule: `DPInverseSampling` or `DPBernstein`, for samples in [0, 1].
         mean: The probability of a 1.
         runs: The number of runs.
         seed: The seed of samples and noise.
 
+    >>> from discreet.stopping import DPBernstein
     >>> rule = DPBernstein(epsilon=1.0, alpha=0.1, beta=0.05, low=0, high=1)
     >>> np.median(halting_times(rule, 0.03, runs=20, seed=1)), rule.forecast(mean=0.03)
     (np.float64(44044.0), 44044)
     """
     samples, noise = np.random.SeedSequence(seed).spawn(2)
     rng, source = np.random.default_rng(samples), SimulatedNoise(noise)
+    if isinstance(rule, InverseSampling):
+        return _all_at_once(rule, mean, runs, rng, source)
     return np.array([_halt(rule.copy(), mean, rng, source).samples for _ in range(runs)], np.int64)
 
 
+def _all_at_once(
+    rule: InverseSampling, mean: float, runs: int, rng: np.random.Generator, noise: SimulatedNoise
+) -> NDArray[np.int64]:
+    """All runs take a test together: it has hundreds of them, at which sum + |A| >= level + |B| halts a run."""
+    found, going = np.zeros(runs, np.int64), np.arange(runs)
+    sums, bars, before, number = np.zeros(runs, np.int64), _folded(rule.scale, runs, noise), 0, 0
+    while going.size and (test := rule.test(number)) is not None:
+        sums += rng.binomial(test.count - before, mean, going.size)
+        halted = sums + _folded(rule.scale, going.size, noise) >= test.level + bars
+        found[going[halted]] = test.count
+        going, sums, bars = going[~halted], sums[~halted], bars[~halted]
+        before, number = test.count, number + 1
+    found[going] = before
+    return found
+
+
+def _folded(scale: float, count: int, noise: SimulatedNoise) -> NDArray[np.int64]:
+    return np.abs(np.array(noise.draws(scale, count), np.int64))
+
+
 def _halt(rule: Any, mean: float, rng: np.random.Generator, noise: SimulatedNoise) -> Any:
+    """Return DP-Bernstein after a run. Of the pairs of a block some have two ones, some one, and the rest none: two
+    binomial draws, of which follow its total and its squares, which is all that the rule uses.
+    """
     curator, both, width = Curator.of(rule, noise), mean * mean, rule.grid.width
     one = min(1.0, 2 * mean * (1 - mean) / (1 - both))
     while (plan := rule.plan()) is not None:
-        assert plan.statistic is not Statistic.TOTAL
         doubles = int(rng.binomial(plan.size // 2, both))
         mixed = int(rng.binomial(plan.size // 2 - doubles, one))
         rule.learn(curator.release(plan, {None: (mixed * width, (2 * doubles + mixed) * width)}))

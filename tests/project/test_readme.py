@@ -18,10 +18,12 @@ def test_the_code_blocks_run_in_order(tmp_path, monkeypatch, capsys):
     assert f"{namespace['rule'].forecast(mean=0.03):,} samples" in README
     assert "red ('red',)" in said
     assert "dp-chernoff-imed(epsilon=0.5, horizon=1000000)" in said
-    grid, rate = discreet.Grid(0, 1), namespace["rate"]
-    assert [release.arm for release in namespace["released"]] == list(rate)
-    assert all(abs(grid.mean(one.steps, one.rewards) - rate[one.arm]) < 0.1 for one in namespace["released"])
-    assert namespace["bandit"].best_arm == "red"
+    grid, rate, bandit = discreet.Grid(0, 1), namespace["rate"], namespace["bandit"]
+    assert {release.arm for release in bandit.ledger} == set(rate)
+    assert all(abs(grid.mean(one.steps, one.rewards) - rate[one.arm]) < 0.1 for one in bandit.ledger)
+    assert bandit.best_arm == "red"
+    assert "red is better than blue: lift +" in said
+    assert namespace["answer"].best_arm == "b"
     assert namespace["policy"].key == "dp-bai-sharp"
 
 

@@ -1,4 +1,4 @@
-"""How objects show themselves: one description, written as text for `print` and as HTML for notebooks.
+"""The display of objects: one description, written as text for `print` and as HTML for notebooks.
 
 A class inherits `Shown` and writes `_page`. Pictures are drawn when HTML is asked for, and only if matplotlib is there.
 
@@ -57,7 +57,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Page:
-    """What an object says about itself.
+    """The description of an object: a title, facts, tables, notes and a picture.
 
     Args:
         title: What it is, in one line.

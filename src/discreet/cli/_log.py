@@ -1,4 +1,4 @@
-"""What commands on logs share: options, the reading of their texts, and how an answer is printed."""
+"""Shared parts of the commands on logs: options, the reading of their texts, and the printing of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ledger says about the arms: released means, how far off they may be, and their picture over the epochs."""
+"""Released means of the arms with their radii, and their picture over the epochs."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence

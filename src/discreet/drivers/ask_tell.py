@@ -329,7 +329,7 @@ class Bandit(TicketDriver):
 
     @property
     def window(self) -> timedelta | int | None:
-        """How long a reward is waited for; None without a limit."""
+        """The time or the number of tickets for which a reward is waited for; None without a limit."""
         if self._window is None:
             return None
         length = self._window.length

@@ -1,4 +1,4 @@
-"""What a `Bandit` is at: its open epoch, what it waits for, and when that ends."""
+"""The status of a `Bandit`: its open epoch, what it waits for, and when that ends."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from discreet.drivers.windows import Window
 
 @dataclass(frozen=True)
 class Status(Shown):
-    """What a `Bandit` is at.
+    """The status of a `Bandit`.
 
     All of it follows from releases and from what was asked, and may be published, except `outstanding`: how many people
     have answered says something about each of them.

@@ -26,7 +26,7 @@ _MARKS = 4096  # tickets expire at most this part of the window late, so that fe
 
 @dataclass
 class Window:
-    """How long a reward is waited for.
+    """The time for which a reward is waited for.
 
     Args:
         length: In seconds; or, without a clock, the number of tickets that are handed out after its own.

@@ -31,7 +31,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class Outlook:
-    """What it takes at one epsilon. Numbers that were not simulated are None.
+    """The people and days that it takes at one epsilon. Numbers that were not simulated are None.
 
     Args:
         epsilon: The privacy parameter.
@@ -58,7 +58,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Forecast(Shown):
-    """How many people a question takes at each epsilon: as text, table, JSON and picture.
+    """The number of people that a question takes at each epsilon: as text, table, JSON and picture.
 
     Args:
         question: What is asked, in words.
@@ -220,7 +220,7 @@ _WORST_ALONE = (
 
 @dataclass(frozen=True)
 class _Question:
-    """What is known of the arms."""
+    """The arms, as far as they are known."""
 
     given: float | Iterable[float] | None
     base_rate: float | None

@@ -1,4 +1,4 @@
-"""What may be said at any time from what was released: means with intervals, lifts, tests. It costs no epsilon.
+"""Statements at any time from what was released: means with intervals, lifts, tests. It costs no epsilon.
 
 >>> import discreet
 >>> policy = discreet.DPSharpElimination(["A", "B"], epsilon=1.0, beta=0.05)

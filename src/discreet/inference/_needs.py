@@ -1,4 +1,4 @@
-"""What statements need of the rewards, in words, and what a ledger says against it."""
+"""The assumptions of statements, in words, and what a ledger says against them."""
 
 from __future__ import annotations
 

@@ -109,12 +109,12 @@ class Comparison:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What must be true of the rewards for it to hold."""
+        """The assumptions about the rewards under which it holds."""
         return self._seen.needs_of(compared=True)
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What the ledger says against it."""
+        """Sentences about what the ledger says against it."""
         return self._seen.cautions_of(self.arm, self.control)
 
     @cached_property
@@ -193,7 +193,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """What may be said, in a sentence."""
+        """The conclusion, in a sentence."""
         sure = f"{self.level:.4g}".rstrip("0").rstrip(".")
         lower, upper = self.interval
         if self.decided and (lower > 0 or upper < 0):

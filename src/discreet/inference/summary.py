@@ -1,4 +1,4 @@
-"""What a ledger says about the arms, at any time: means, intervals, lifts, tests, and which arms may be the best."""
+"""Statements about the arms of a ledger at any time: means, intervals, lifts, tests, and which may be the best."""
 
 from __future__ import annotations
 
@@ -143,11 +143,23 @@ class Summary:
         return evidence_by(history or [(0.0, 0.0)], alternative)
 
     def p_value(self, arm: Arm, against: float, alternative: str = "two-sided") -> float:
-        """Return the p-value of `test`, which is valid at all looks together."""
+        """Return the p-value of `test`, which is valid at all looks together.
+
+        Args:
+            arm: The arm.
+            against: The mean that is tested.
+            alternative: "two-sided", "greater" or "less".
+        """
         return self.test(arm, against, alternative).p_value
 
     def e_value(self, arm: Arm, against: float, alternative: str = "two-sided") -> float:
-        """Return the e-value of `test`: the evidence against the mean now."""
+        """Return the e-value of `test`: the evidence against the mean now.
+
+        Args:
+            arm: The arm.
+            against: The mean that is tested.
+            alternative: "two-sided", "greater" or "less".
+        """
         return self.test(arm, against, alternative).e_value
 
     # ------------------------------------------------------------------ two arms
@@ -261,13 +273,13 @@ class Summary:
 
     @cached_property
     def needs(self) -> tuple[str, ...]:
-        """What must be true of the rewards for all statements to hold."""
+        """The assumptions about the rewards under which all statements hold."""
         both = (*self.needs_of(compared=False), *self.needs_of(compared=True))
         return tuple(dict.fromkeys(both))
 
     @cached_property
     def cautions(self) -> tuple[str, ...]:
-        """What the ledger says against these statements, of all arms."""
+        """Sentences about what the ledger says against these statements, of all arms."""
         found = [caution for arm in self.arms for caution in self.cautions_of(arm, self.control)]
         return tuple(dict.fromkeys(found))
 

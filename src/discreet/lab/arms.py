@@ -174,7 +174,12 @@ class Bernoulli(Rewards):
         return np.array([0.0, 1.0]), np.array([1 - self.mean, self.mean])
 
     def totals(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], int]:
-        """Return a function from a number of rewards to their sum: ones and zeros are encoded once."""
+        """Return a function from a number of rewards to their sum: ones and zeros are encoded once.
+
+        Args:
+            rng: The generator.
+            grid: The grid.
+        """
         if isinstance(grid, CoinGrid):
             return Rewards.totals(self, rng, grid)
         self.check(grid)
@@ -183,7 +188,12 @@ class Bernoulli(Rewards):
         return lambda count: count * zero + int(rng.binomial(count, mean)) * (one - zero)
 
     def one_by_one(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], NDArray[np.int64]]:
-        """Return a function from a number of rewards to the next ones in steps."""
+        """Return a function from a number of rewards to the next ones in steps.
+
+        Args:
+            rng: The generator.
+            grid: The grid.
+        """
         self.check(grid)
         mean, zero, one = self.mean, grid.encode(0.0), grid.encode(1.0)
         return lambda count: zero + rng.binomial(1, mean, size=count) * (one - zero)
@@ -241,7 +251,12 @@ class Discrete(Rewards):
         return _weighted_sum(grid, self._paid, rng.multinomial(count, self._chances))
 
     def one_by_one(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], NDArray[np.int64]]:
-        """Return a function from a number of rewards to the next ones in steps."""
+        """Return a function from a number of rewards to the next ones in steps.
+
+        Args:
+            rng: The generator.
+            grid: The grid.
+        """
         self.check(grid)
         steps, chances = grid.encode_checked(self._paid).astype(np.int64), self._chances
         return lambda count: rng.multinomial(1, chances, size=count) @ steps

@@ -49,7 +49,13 @@ def plot(
 
 
 def picture(simulations: Sequence[Simulation], *, log: bool = False, against: str | None = None) -> Picture:
-    """Return the picture that fits some simulations. See `plot` for the arguments."""
+    """Return the picture that fits some simulations.
+
+    Args:
+        simulations: The simulations, at least one.
+        log: True for logarithmic axes.
+        against: The option on the x-axis; by default one that was swept, or else pulls.
+    """
     if not simulations:
         raise ArgumentError("there must be at least one simulation to plot, got none")
     chosen = swept_option(simulations) if against is None else against

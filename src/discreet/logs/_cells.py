@@ -15,7 +15,7 @@ _DIGITS = 12  # of a place: 48 bits, which DuckDB keeps without a pointer
 
 
 class Scale(Protocol):
-    """What rounds rewards: a grid, or a plan of the service."""
+    """The rounding of rewards: a grid, or a plan of the service."""
 
     @property
     def low(self) -> float:
@@ -39,7 +39,7 @@ class Scale(Protocol):
 
 
 class Cell(IntEnum):
-    """What a cell holds that should have a reward."""
+    """The content of a cell that should have a reward."""
 
     REWARD = 0
     EMPTY = 1

@@ -22,7 +22,7 @@ _WORDS = ("", "na", "n/a", "null", "none", "true", "false")  # what must not pas
 
 
 class Table(NamedTuple):
-    """How CSV files are read.
+    """The way CSV files are read.
 
     Attributes:
         paths: The files, of one heading.

@@ -26,7 +26,7 @@ _PRIME = 2**31 - 1  # products of two numbers below it are integers of 64 bits
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What decides which row of a unit is taken, and in which order: drawn once a run, and kept in memory only.
+    """The key that decides which row of a unit is taken, and in which order: drawn once a run, and kept in memory only.
 
     Args:
         text: The key of places.
@@ -46,7 +46,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a log is read.
+    """The way a log is read.
 
     Args:
         reward: The column of rewards; None for the only column.

@@ -25,7 +25,7 @@ _LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probabilit
 
 @dataclass(frozen=True)
 class Answer:
-    """What an algorithm has found in a log. All of it may be published.
+    """The result of an algorithm on a log. All of it may be published.
 
     Args:
         algorithm: The algorithm, with all that it has learned.
@@ -87,7 +87,7 @@ class Answer:
 
     @property
     def claim(self) -> str:
-        """What is claimed, and how surely."""
+        """The claim, with its probability, in a sentence."""
         learned = self.algorithm
         if learned.family == "rule":
             if not self.reached:
@@ -120,7 +120,7 @@ class Answer:
 
     @property
     def source(self) -> str:
-        """How many rows were read, of how many."""
+        """The number of rows that were read, of how many, in a sentence."""
         units = sum(self.available.values())
         each = (
             f" of {plural(units, 'unit')} in {self.reading.unit!r}, one of each"

@@ -583,7 +583,7 @@ class PlannedEpoch(Struct):
 
 
 class PlanForecast(Struct):
-    """What an experiment will take, by simulating it on the expected rates.
+    """The length of an experiment, by simulating it on the expected rates.
 
     Attributes:
         mean: Assignments on average.

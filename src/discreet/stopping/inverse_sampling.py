@@ -76,7 +76,7 @@ class InverseSampling(StoppingRule):
 
     @property
     def schedule(self) -> Schedule:
-        """What the tests are computed from."""
+        """The schedule that all tests come from."""
         return schedule_for(self.alpha, self.beta, 1 / self.scale if self.scale else math.inf)
 
     def test(self, number: int) -> InverseTest | None:

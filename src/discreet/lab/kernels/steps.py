@@ -43,7 +43,7 @@ class Formula(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What a run knows of the arms.
+    """The arms, as a run knows them.
 
     Attributes:
         totals: The released total of each arm, in steps.

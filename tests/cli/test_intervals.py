@@ -17,7 +17,7 @@ def state(tmp_path):
     driver.save(tmp_path / "state.json")
     for _ in range(10):
         pulls, rate = driver.plan().pulls, {"A": 0.3, 2: 0.36}
-        driver.close({arm: int(rng.binomial(count, rate[arm])) * 2**20 for arm, count in pulls.items()})
+        driver.close_steps({arm: int(rng.binomial(count, rate[arm])) * 2**20 for arm, count in pulls.items()})
     ledger = driver.ledger
     driver.detach()
     return tmp_path / "state.json", ledger

@@ -194,7 +194,7 @@ def shown(policy, rows, noise):
     """All that a run on the rows shows."""
     again = copy.copy(rows)
     again._used = dict.fromkeys(rows.available, 0)
-    driver, used, reason = from_log._drive(policy, again, {"x": "x", "y": "y"}, noise)
+    driver, used, reason = from_log._drive(policy, again, {"x": "x", "y": "y"}, policy.grid, noise)
     return tuple(driver.ledger), tuple(used.items()), reason
 
 

@@ -29,6 +29,8 @@ def draw(answer: Any) -> Chart:
         best = answer.best_arm is not None and arm == answer.best_arm
         label = "mean" if arm is None else f"{arm} (best)" if best else str(arm)
         axes.plot(epochs, means, color=colour, marker="o", markersize=3, linewidth=2.5 if best else 1.2, label=label)
+        if len(points) == 1:
+            axes.errorbar(epochs, means, radii, color=colour, capsize=3)
         lower = [mean - radius for mean, radius in zip(means, radii, strict=True)]
         upper = [mean + radius for mean, radius in zip(means, radii, strict=True)]
         axes.fill_between(epochs, lower, upper, color=colour, alpha=0.12, linewidth=0)
@@ -38,6 +40,6 @@ def draw(answer: Any) -> Chart:
         axes.set_ylim(min(last) - 2 * room, max(last) + 2 * room)
         axes.legend(frameon=False)
     axes.set_xlabel("epoch")
-    axes.set_ylabel("noisy mean, and 95 % radius")
+    axes.set_ylabel("noisy mean, and its radius")
     axes.set_title(answer.claim, fontsize=9, wrap=True)
     return figure

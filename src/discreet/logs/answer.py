@@ -165,7 +165,8 @@ class Answer:
     def estimates(self, arm: Arm = None) -> list[tuple[int, float, float]]:
         """Return an arm's noisy mean after each of its releases, over all of them: (epoch, mean, radius).
 
-        The radius holds with probability 95 %, for each by itself.
+        The radius holds with probability 95 %, for each by itself. A rule that releases no totals has its estimate
+        alone, with the radius that it promises.
 
         Args:
             arm: The arm; None for a rule.
@@ -178,6 +179,8 @@ class Answer:
             private = release.epsilon < math.inf and release.scale > 0
             radius = hoeffding_radius(rewards, noises if private else 0, release.epsilon if private else 1.0, _LEVEL)
             found.append((release.epoch, grid.mean(steps, rewards), radius / rewards * grid.width * grid.step))
+        if not found and self.mean is not None:
+            found.append((self.algorithm.epoch, self.mean, self.algorithm.alpha * self.mean))
         return found
 
     def to_dict(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def test_other_ways_to_ask(data):
         == data("forecast --rates 0.3,0.45 --epsilon 1")["outlooks"]
     )
     assert data("forecast --gap 0.2 --arms 3 --epsilon 1")["runs"] == 0
-    assert data("forecast --mean 30% --alpha 0.3 --epsilon 1")["algorithm"] == "dp-bernstein"
+    assert data("forecast --mean 30% --alpha 0.3 --epsilon 1")["algorithm"] == "dp-inverse"
     late = data("forecast --rates 0.3,0.6 --epsilon 1 --per-day 1000 --window-days 2")["outlooks"][0]
     assert late["days"] > 2
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from discreet._pictures import Colour
+
 if TYPE_CHECKING:
     from discreet._chart import Chart
     from discreet.forecasting.forecast import Forecast
 
-_BLUE, _ORANGE = "#0072B2", "#D55E00"  # Okabe and Ito's
 _LOOKS: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -37,11 +38,11 @@ def draw(forecast: Forecast) -> Chart:
         if forecast.runs:
             low = [row.median or 0 for row in rows]
             high = [row.high or 0 for row in rows]
-            axes.fill_between(epsilons, low, high, color=_BLUE, alpha=0.2, lw=0, label="median to 95 % of runs")
-            axes.plot(epsilons, [row.mean or 0 for row in rows], "o-", color=_BLUE, label="mean")
+            axes.fill_between(epsilons, low, high, color=Colour.BLUE, alpha=0.2, lw=0, label="median to 95 % of runs")
+            axes.plot(epsilons, [row.mean or 0 for row in rows], "o-", color=Colour.BLUE, label="mean")
         if all(row.worst_case is not None for row in rows):
             worst = [row.worst_case or 0 for row in rows]
-            axes.plot(epsilons, worst, "s--", color=_ORANGE, ms=4, label="promised at most")
+            axes.plot(epsilons, worst, "s--", color=Colour.ORANGE, ms=4, label="promised at most")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet._install import install
+from discreet._pictures import PALETTE, STYLES
 from discreet.core.errors import ArgumentError
 from discreet.core.plans import Arm
 
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 
     from discreet.inference.summary import Summary
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # Okabe and Ito's
 _SHOWN = 100  # looks with at least a hundredth of the rewards are shown as a whole
-_STYLES = ("-", "--", "-.", ":")
 
 
 class Band(NamedTuple):
@@ -128,7 +127,7 @@ def _paint(seen: Summary, ax: Axes) -> None:
     for place, band in enumerate(bands(seen)):
         if not band.rewards:
             continue
-        colour, style = COLOURS[place % len(COLOURS)], _STYLES[place // len(COLOURS) % len(_STYLES)]
+        colour, style = PALETTE[place % len(PALETTE)], STYLES[place // len(PALETTE) % len(STYLES)]
         ax.fill_between(band.rewards, band.lower, band.upper, color=colour, alpha=0.15, linewidth=0)
         for edge in (band.lower, band.upper):
             ax.plot(band.rewards, edge, color=colour, linewidth=0.6, alpha=0.6)

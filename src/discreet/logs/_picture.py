@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from discreet._pictures import PALETTE
+
 if TYPE_CHECKING:
     from discreet._chart import Chart
-
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # told apart by everybody
 
 
 def draw(answer: Any) -> Chart:
@@ -25,7 +25,7 @@ def draw(answer: Any) -> Chart:
         if not points:
             continue
         epochs, means, radii = zip(*points, strict=True)
-        colour = _COLOURS[index % len(_COLOURS)]
+        colour = PALETTE[index % len(PALETTE)]
         best = answer.best_arm is not None and arm == answer.best_arm
         label = "mean" if arm is None else f"{arm} (best)" if best else str(arm)
         axes.plot(epochs, means, color=colour, marker="o", markersize=3, linewidth=2.5 if best else 1.2, label=label)

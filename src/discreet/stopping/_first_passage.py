@@ -1,7 +1,6 @@
 """Bounds on when a noisy prefix sum of 0/1 rewards first reaches a level, for every mean at once."""
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -74,7 +73,10 @@ class FirstPassage:
         if self.count:
             kernel = self._kernel(sums, count)
             early, late = _blocks(kernel, self.spacing, 0), _blocks(kernel, self.spacing, self.spacing - 1)
-            halted, still = self._reached(first, len(early), sums.size)[0], self._reached(first, len(late), sums.size)[1]
+            halted, still = (
+                self._reached(first, len(early), sums.size)[0],
+                self._reached(first, len(late), sums.size)[1],
+            )
             if self.spacing == 1:  # both recursions have the same weights
                 both = _banded(kernel, np.hstack([halted, still]))
                 halted, still = both[:, : self._least.size], both[:, self._least.size :]

@@ -39,9 +39,12 @@ def coin_of(rule: Any, instance: Instance) -> Coin | None:
     (rewards,), cap = instance.rewards, rule.max_samples
     if isinstance(rule.grid, CoinGrid):  # whatever the rewards are, they become coins
         rewards.check(rule.grid)
-        values: Any = 0.0, rule.grid.high, min(1.0, rewards.mean / rule.grid.high)
-    else:
-        values = rewards.two_values()
+        return (
+            None
+            if cap is None
+            else coin_on(rule.grid, 0.0, rule.grid.high, min(1.0, rewards.mean / rule.grid.high), cap)
+        )
+    values = rewards.two_values()
     return None if values is None or cap is None else coin_on(rule.grid, *values, cap)
 
 

@@ -79,7 +79,7 @@ def program(rule: InverseSampling, coin: Coin) -> Any:
         rule: The rule.
         coin: The coins.
     """
-    scale, cap = rule.scale, rule.max_samples
+    scale, cap = rule.scale, int(rule.max_samples or 0)
     known = counts, levels = np.zeros((2, 0), np.int64)
 
     def grow() -> None:

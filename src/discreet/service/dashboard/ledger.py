@@ -9,8 +9,8 @@ from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.forms.fields import Fields
 from discreet.service.dashboard.pages import Visit, page
 from discreet.service.dashboard.paging import Pager, page_number
-from discreet.service.experiments.control import LedgerPage
 from discreet.service.experiments.epsilon import as_text
+from discreet.service.experiments.reading import LedgerPage
 from discreet.service.messages import PAGE, LedgerQuery, NewPopulation, PopulationView
 
 KINDS = {

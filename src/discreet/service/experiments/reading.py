@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from discreet.service import messages as m
 from discreet.service.errors import invalid, not_found
-from discreet.service.experiments import budget, descriptions, keys, planning, views
+from discreet.service.experiments import budget, descriptions, keys, planning, standing, summaries, views
 from discreet.service.experiments.descriptions import find
 from discreet.service.experiments.upkeep.checking import Checked, Checker
-from discreet.service.storage import Database, EndedSession, Key, Population, Transaction, queries
+from discreet.service.storage import Database, EndedSession, Key, Transaction, queries
 from discreet.service.storage.queries import Place, Wanted
 
-_ALL, _FIRST_LINES, _FIRST_KEYS = m.ExperimentsQuery(), m.LedgerQuery(), m.KeysQuery()
+_ALL, _AS_DESCRIBED = m.ExperimentsQuery(), m.SummaryQuery()
+_FIRST_LINES, _FIRST_KEYS, _FIRST_POPULATIONS = m.LedgerQuery(), m.KeysQuery(), m.PopulationsQuery()
 
 
 class LedgerPage(NamedTuple):
@@ -139,6 +140,34 @@ class Reading:
         """
         return self.database.read(lambda transaction: views.release_views(transaction, find(transaction, name, only)))
 
+    def summary(self, name: str, query: m.SummaryQuery = _AS_DESCRIBED, only: str | None = None) -> m.Summary:
+        """Return what an experiment's releases say of its arms.
+
+        Args:
+            name: The experiment's id or name.
+            query: The control, the level, and whether means may change.
+            only: The id of the one experiment that the caller may see; None for all.
+        """
+        return self.database.read(
+            lambda transaction: summaries.summary(transaction, find(transaction, name, only), query)
+        )
+
+    def whole(self, name: str, query: m.SummaryQuery) -> tuple[m.ExperimentView, list[m.EpochView], m.Summary | None]:
+        """Return an experiment, its epochs and its summary, read once; no summary of a draft.
+
+        Args:
+            name: The experiment's id or name.
+            query: The control of the summary, its level, and whether means may change.
+        """
+
+        def work(transaction: Transaction) -> tuple[m.ExperimentView, list[m.EpochView], m.Summary | None]:
+            row = find(transaction, name)
+            (history,) = standing.histories(transaction, [row])
+            seen = None if row.state == "draft" else summaries.summary_in(row, history, query)
+            return views.view_in(row, history), views.epochs_in(row, history), seen
+
+        return self.database.read(work)
+
     def open_plan(self, name: str, only: str | None = None) -> m.PlanView:
         """Return the plan of an experiment's open epoch.
 
@@ -150,9 +179,34 @@ class Reading:
 
     # ------------------------------------------------------------------ populations, keys, planning
 
-    def populations(self) -> list[m.PopulationView]:
-        """Return all populations."""
-        return self.database.read(lambda transaction: list(map(budget.view, transaction.rows(Population, "name"))))
+    def populations(self, query: m.PopulationsQuery = _FIRST_POPULATIONS) -> m.Populations:
+        """Return a page of populations, by name.
+
+        Args:
+            query: The place of the page.
+        """
+        found = self.database.read(lambda each: queries.list_populations(each, query.limit + 1, after=query.after))
+        shown = [budget.view(row) for row in found[: query.limit]]
+        return m.Populations(shown, shown[-1].name if len(found) > query.limit else None)
+
+    def page_of_populations(self, page: int, limit: int) -> tuple[list[m.PopulationView], int]:
+        """Return a page of populations by its number, and the number of all populations.
+
+        Args:
+            page: The page's number, from 1.
+            limit: The largest number of populations.
+        """
+        with self.database.reading() as transaction:
+            found = queries.list_populations(transaction, limit, offset=(page - 1) * limit)
+            return [budget.view(row) for row in found], queries.count_populations(transaction)
+
+    def population(self, name: str) -> m.PopulationView:
+        """Return one population.
+
+        Args:
+            name: Its name.
+        """
+        return self.database.read(lambda transaction: budget.view(budget.state(transaction, name)))
 
     def ledger(self, population: str, query: m.LedgerQuery = _FIRST_LINES) -> m.Ledger:
         """Return a page of a population's ledger, and what the last check of it found.

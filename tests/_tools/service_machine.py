@@ -282,7 +282,8 @@ def walk(base, walks, length, same=False):
 
 
 def stumble(base, walks, length):
-    """Return True if one of these walks finds something wrong. They are the same each time: no test is red by chance."""
+    """Return True if one of these walks finds something wrong. They are the same each time, so that no test is red by
+    chance."""
     try:
         walk(base, walks, length, same=True)
     except AssertionError:

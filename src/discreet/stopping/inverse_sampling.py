@@ -14,7 +14,7 @@ from discreet.core.releases import Release
 from discreet.stopping._inverse_schedule import LAST, InverseTest, Schedule, schedule_for
 from discreet.stopping._rule import StoppingRule
 
-_FINEST = 0.01  # the least alpha: below it, levels take long to compute
+_FINEST = 0.02  # the least alpha: below it, levels take long to compute
 _SUREST = 1e-9  # the least beta
 _AT_ONCE = 16  # the least number of tests in a plan
 
@@ -34,7 +34,7 @@ class InverseSampling(StoppingRule):
     Not private.
 
     Args:
-        alpha: The relative error of the estimate, at least 0.01.
+        alpha: The relative error of the estimate, at least 0.02.
         beta: The probability that the error is larger.
         radius: Refused, since samples would lie in [-radius, radius]; give `low` and `high`.
         low: The least sample, at least 0.

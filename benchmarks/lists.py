@@ -50,16 +50,15 @@ async def measure(control: Control, key: str) -> None:
             for _ in range(REPEATS):
                 answer = await browser.get(path, headers=more)
             spent = (time.process_time() - began) / REPEATS
-            print(
-                f"{name:28} {answer.status_code} {len(answer.content) / 1e3:8.1f} kB {1e3 * spent:7.1f} ms, first {1e3 * first:.0f} ms"
-            )
+            size = f"{answer.status_code} {len(answer.content) / 1e3:8.1f} kB"
+            print(f"{name:28} {size} {1e3 * spent:7.1f} ms, first {1e3 * first:.0f} ms")
 
 
 def run_long(control: Control) -> None:
     """Run an experiment of two arms with a thousand releases."""
     new = NewExperiment(
-        LONG, "1", arms=["blue", "green"], policy="dp-paired-imed", options={"horizon": 10**9}, population="crowd",
-        source="totals", privacy_unit="event",
+        LONG, "1", arms=["blue", "green"], policy="dp-se-sharp", options={"growth": 1.01, "beta": 1e-9},
+        population="crowd", source="totals", privacy_unit="event",
     )  # fmt: skip
     control.create(new)
     control.start(LONG)

@@ -103,6 +103,13 @@ def _about_values(description: Description, rewards: Sequence[float]) -> Iterato
         advice = "Divide rewards so that they fit, or change the draft's range (low, high), which cannot be done later."
         kind = "all-out-of-range" if len(outside) == len(rewards) else "some-out-of-range"
         yield Finding("problem", kind, words, advice)
+    between = [one for one in rewards if low < one < high] if description.request.binary else []
+    if between:
+        words = (
+            f"{len(between)} of {len(rewards)} rewards lie between {low:g} and {high:g}, though they are said to be "
+            "binary: each would be moved to the nearer end."
+        )
+        yield Finding("problem", "between", words, "Report one of the two, or make a draft that is not binary.")
     if len(rewards) >= ENOUGH and len(set(rewards)) == 1:
         advice = "Report what happened, for everybody: also 0 for those who did nothing."
         yield Finding("problem", "same-reward", f"All {len(rewards)} rewards are {rewards[0]:g}.", advice)

@@ -407,5 +407,5 @@ def _view(description: Description, unit: TestedUnit, now: float) -> m.TestedUni
 
 def _counts_as(description: Description, unit: TestedUnit, now: float) -> float | None:
     if unit.reward is not None and unit.told_at is not None and unit.told_at <= unit.deadline:
-        return min(max(unit.reward, description.request.low), description.request.high)
+        return description.worth(unit.reward)
     return description.default_reward if unit.deadline < now else None

@@ -98,9 +98,7 @@ class StoppingRule(Algorithm):
             reason: Why it ended, in words.
             privacy: What is promised to whom.
         """
-        return StoppingResult(
-            self.halted, self.estimate, samples, self.alpha, self.beta, reason, privacy, self.ledger
-        )
+        return StoppingResult(self.halted, self.estimate, samples, self.alpha, self.beta, reason, privacy, self.ledger)
 
     def is_wrong(self, estimates: Any, mean: float) -> Any:
         """Return, for each estimate, True if it breaks the rule's promise: it is off by more than alpha |mean|.

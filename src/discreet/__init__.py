@@ -47,6 +47,7 @@ from discreet.drivers import Bandit, Status, StoppingResult, Stream, Sum, Ticket
 from discreet.forecasting import Forecast, forecast
 from discreet.mechanisms import Curator
 from discreet.recommend import Recommendation, recommend
+from discreet.reporting import PrivacyReport, privacy_report
 from discreet.sequential import *  # noqa: F403
 from discreet.stopping import *  # noqa: F403
 
@@ -77,6 +78,7 @@ __all__ = [
     "Plan",
     "Privacy",
     "PrivacyError",
+    "PrivacyReport",
     "Recommendation",
     "Release",
     "ServiceError",
@@ -100,6 +102,7 @@ __all__ = [
     "inference",
     "make_policy",
     "make_rule",
+    "privacy_report",
     "recommend",
     "register",
     "spent",

@@ -27,6 +27,7 @@ TITLES = {
     "core": "Privacy, plans and releases",
     "mechanisms": "The curator and its mechanisms",
     "inference": "Statements from a ledger",
+    "reporting": "Privacy reports",
     "recommend": "Choosing an algorithm",
     "forecasting": "Forecasts",
     "audit": "Audit",

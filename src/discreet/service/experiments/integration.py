@@ -7,6 +7,7 @@ from typing import Literal
 from discreet._wording import duration, plural
 from discreet.service.experiments.descriptions import Description
 from discreet.service.messages import Finding, TestedUnitView
+from discreet.service.storage.schema import TestedUnit
 
 TestState = Literal["open", "full", "ended"]
 ENOUGH = 5
@@ -14,6 +15,25 @@ ENOUGH = 5
 MANY = 20
 """The number of units from which on it is odd that none came twice."""
 _REPORT = "Send PUT /v1/rewards/{assignment} with the token of the assignment, and a key with the scope report"
+
+
+def view(description: Description, unit: TestedUnit, now: float) -> TestedUnitView:
+    """Return a unit of a test as the team sees it, with what it would count as.
+
+    Args:
+        description: The experiment's description.
+        unit: The unit.
+        now: The time.
+    """
+    sent = {name: getattr(unit, name) for name in ("number", "unit", "asked_at", "asks", "deadline")}
+    told = {name: getattr(unit, name) for name in ("reward", "told_at", "again")}
+    return TestedUnitView(arm=description.arms[unit.arm], counts_as=_counts_as(description, unit, now), **sent, **told)
+
+
+def _counts_as(description: Description, unit: TestedUnit, now: float) -> float | None:
+    if unit.reward is not None and unit.told_at is not None and unit.told_at <= unit.deadline:
+        return description.worth(unit.reward)
+    return description.default_reward if unit.deadline < now else None
 
 
 def check(

@@ -21,7 +21,7 @@ _LEAST = 0.01  # of a released mean and of 1 minus it, there
 
 @dataclass(kw_only=True)
 class EvidenceSearch(BatchedPolicy):
-    """Pulls the leader or its closest challenger, whichever has fewer pulls, and adds up evidence that the leader leads.
+    """Pulls the leader or its closest challenger, whichever has fewer pulls, and adds up evidence that it leads.
 
     After every release, E_a is the logarithm of the evidence that the leader's mean is above arm a's
     (`lead_evidence`). The leader has the highest released mean. The challenger has the least E_a + ln(n_a)/2 for its

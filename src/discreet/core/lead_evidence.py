@@ -16,12 +16,13 @@ _WEIGHT_NEAR, _WEIGHT_LATER, _WEIGHT_ALONE = 0.8, 0.1, 0.1
 _DEVIATIONS = 3.2  # a stake of u/sd is best after (3.2/u)^2 rewards
 _ALONES, _LEAST_ALONE = 8, 0.02  # stakes on one arm by itself, and the least of them in parts of the largest
 _REACH = 6.0  # how many standard deviations beyond both means the shared mean is searched for
-_POINTS, _SECTIONS = 15, 12  # a scan, and a golden search around its best point
-_GOLDEN = (math.sqrt(5) - 1) / 2
+_SCANS, _POINTS = 4, 9  # each scan lies around the best point of the one before
 _SLACK = 1e-3  # what the search may miss
 
 
-def factor(stake: float, total: float, count: float, noises: int, mean: float, epsilon: float) -> float:
+def factor(  # noqa: PLR0917  (compiled too, where all arguments are positional)
+    stake: float, total: float, count: float, noises: int, mean: float, epsilon: float
+) -> float:
     """Return the logarithm of the factor of evidence against "the mean is at most `mean`".
 
     Args:
@@ -87,7 +88,9 @@ def evidence_at(  # noqa: PLR0917  (compiled too, where all arguments are positi
             break
         deviation = math.sqrt(variance + 4 / (size * epsilon * epsilon))
         stake = 1 / (deviation * math.sqrt(size) / _DEVIATIONS + 1 / cap)
-        term = factor(stake, total, count, noises, mean, epsilon) + factor(stake, below, rest, others, 1 - mean, epsilon)
+        term = factor(stake, total, count, noises, mean, epsilon) + factor(
+            stake, below, rest, others, 1 - mean, epsilon
+        )
         weight = _WEIGHT_NEAR / _NEAR if index < _NEAR else _WEIGHT_LATER / (_SIZES - _NEAR)
         if term > highest:
             added = added * math.exp(highest - term) + weight
@@ -132,27 +135,18 @@ def lead_evidence(  # noqa: PLR0917  (compiled too, where all arguments are posi
     low = max(0.0, first - _REACH * spread)
     spread = math.sqrt((last * (1 - last) + 1 / count) / count + 2 * noises / (square * count * count))
     high = min(1.0, last + _REACH * spread)
-    least, best = math.inf, 0
+    least = math.inf
     if low > 0:
         least = alone(total, count, noises, low, epsilon)
     if high < 1:
         least = min(least, alone(below, rest, others, 1 - high, epsilon))
-    found, step = math.inf, (high - low) / (_POINTS - 1)
-    for index in range(_POINTS):
-        value = evidence_at(low + index * step, total, count, noises, below, rest, others, epsilon)
-        if value < found:
-            found, best = value, index
-    left, right = low + max(best - 1, 0) * step, low + min(best + 1, _POINTS - 1) * step
-    one, two = right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)
-    at_one = evidence_at(one, total, count, noises, below, rest, others, epsilon)
-    at_two = evidence_at(two, total, count, noises, below, rest, others, epsilon)
-    for _ in range(_SECTIONS):
-        if at_one < at_two:
-            right, two, at_two = two, one, at_one
-            one = right - _GOLDEN * (right - left)
-            at_one = evidence_at(one, total, count, noises, below, rest, others, epsilon)
-        else:
-            left, one, at_one = one, two, at_two
-            two = left + _GOLDEN * (right - left)
-            at_two = evidence_at(two, total, count, noises, below, rest, others, epsilon)
-    return max(0.0, min(least, found, at_one, at_two) - _SLACK)
+    found, place = math.inf, low
+    for _ in range(_SCANS):
+        step = (high - low) / (_POINTS - 1)
+        for index in range(_POINTS):
+            mean = low + index * step
+            value = evidence_at(mean, total, count, noises, below, rest, others, epsilon)
+            if value < found:
+                found, place = value, mean
+        low, high = max(low, place - step), min(high, place + step)
+    return max(0.0, min(least, found) - _SLACK)

@@ -9,10 +9,10 @@ speeds.
 """
 
 import hashlib
+import inspect
 import os
 from collections.abc import Callable
 from functools import cache
-from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ _FORMULAS = divergences, lead_evidence, tails
 
 for _module in _FORMULAS:
     for _formula in vars(_module).values():
-        if isfunction(_formula):
+        if inspect.isfunction(_formula):
             register_jitable(_formula)  # a compiled function may call it
 
 
@@ -34,7 +34,7 @@ for _module in _FORMULAS:
 def cache_folder() -> str | None:
     """Return the folder of these sources' compiled kernels; None if no place can be written to."""
     digest = hashlib.sha256()
-    for path in (*sorted(_HERE.glob("[a-z]*.py")), *(Path(module.__file__) for module in _FORMULAS)):
+    for path in (*sorted(_HERE.glob("[a-z]*.py")), *(Path(inspect.getfile(module)) for module in _FORMULAS)):
         digest.update(path.read_bytes())
     for parent in (config.CACHE_DIR or _HERE / "__pycache__", Path.home() / ".cache" / "discreet"):
         folder = Path(parent) / f"kernels-{digest.hexdigest()[:16]}"

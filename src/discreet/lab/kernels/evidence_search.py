@@ -2,6 +2,7 @@
 
 # mypy: disable-error-code="no-untyped-def,misc,no-untyped-call,untyped-decorator,no-any-return"
 import math
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,6 +156,10 @@ def play(parameters, chances, horizon, state, checkpoints):
     return track.counts, dropped, until, leader if challenger < 0 or parameters.budget else NEVER
 
 
+def _counted(parameters, chances, horizon, state, checkpoints):
+    return play(parameters, chances, horizon, state, checkpoints)[:2]
+
+
 def program(policy: DPEvidenceBestArm | DPBudgetBestArm, chances: Any) -> Any:
     """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
 
@@ -162,5 +167,4 @@ def program(policy: DPEvidenceBestArm | DPBudgetBestArm, chances: Any) -> Any:
         policy: The policy.
         chances: The arms' means.
     """
-    parameters = parameters_of(policy)
-    return lambda *job: play(parameters, chances, *job)[:2]
+    return partial(_counted, parameters_of(policy), chances)

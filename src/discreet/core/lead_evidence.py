@@ -8,16 +8,16 @@ import math
 
 from discreet.core.evidence import CAP, STEEPEST
 
-_FIRST = 40.0  # the least size that a stake is best for, where epsilon is 1 or more
-_FACTOR = 4.0  # from one size to the next
-_NEAR, _SIZES = 7, 19  # sizes of most weight, and all of them: up to 4^18 times the first
-_BEYOND = 100.0  # sizes above this many times the rewards so far are left out: they say nothing yet
-_WEIGHT_NEAR, _WEIGHT_LATER, _WEIGHT_ALONE = 0.8, 0.1, 0.1
-_DEVIATIONS = 3.2  # a stake of u/sd is best after (3.2/u)^2 rewards
-_ALONES, _LEAST_ALONE = 8, 0.02  # stakes on one arm by itself, and the least of them in parts of the largest
-_REACH = 6.0  # how many standard deviations beyond both means the shared mean is searched for
-_SCANS, _POINTS = 4, 9  # each scan lies around the best point of the one before
-_SLACK = 1e-3  # what the search may miss
+FIRST = 40.0  # the least size that a stake is best for, where epsilon is 1 or more
+FACTOR = 4.0  # from one size to the next
+NEAR, SIZES = 7, 19  # sizes of most weight, and all of them: up to 4^18 times the first
+BEYOND = 100.0  # sizes above this many times the rewards so far are left out: they say nothing yet
+WEIGHT_NEAR, WEIGHT_LATER, WEIGHT_ALONE = 0.8, 0.1, 0.1
+DEVIATIONS = 3.2  # a stake of u/sd is best after (3.2/u)^2 rewards
+ALONES, LEAST_ALONE = 8, 0.02  # stakes on one arm by itself, and the least of them in parts of the largest
+REACH = 6.0  # how many standard deviations beyond both means the shared mean is searched for
+SCANS, POINTS = 4, 9  # each scan lies around the best point of the one before
+SLACK = 1e-3  # what the search may miss
 
 
 def factor(  # noqa: PLR0917  (compiled too, where all arguments are positional)
@@ -53,14 +53,14 @@ def alone(total: float, count: float, noises: int, mean: float, epsilon: float) 
         epsilon: The inverse of the noise's scale.
     """
     most, highest, added = min(CAP * epsilon, STEEPEST), -math.inf, 0.0
-    for index in range(_ALONES):
-        term = factor(most * _LEAST_ALONE ** (index / (_ALONES - 1)), total, count, noises, mean, epsilon)
+    for index in range(ALONES):
+        term = factor(most * LEAST_ALONE ** (index / (ALONES - 1)), total, count, noises, mean, epsilon)
         if term > highest:
             added = added * math.exp(highest - term) + 1
             highest = term
         else:
             added += math.exp(term - highest)
-    return highest + math.log(added * _WEIGHT_ALONE / (2 * _ALONES))
+    return highest + math.log(added * WEIGHT_ALONE / (2 * ALONES))
 
 
 def evidence_at(  # noqa: PLR0917  (compiled too, where all arguments are positional)
@@ -81,23 +81,23 @@ def evidence_at(  # noqa: PLR0917  (compiled too, where all arguments are positi
         others: The number of Laplace variables in its total.
         epsilon: The inverse of the noise's scale.
     """
-    cap, variance, largest = min(CAP * epsilon, STEEPEST), mean * (1 - mean), _BEYOND * (count + rest)
-    size, highest, added = _FIRST / min(epsilon, 1.0), -math.inf, 0.0
-    for index in range(_SIZES):
+    cap, variance, largest = min(CAP * epsilon, STEEPEST), mean * (1 - mean), BEYOND * (count + rest)
+    size, highest, added = FIRST / min(epsilon, 1.0), -math.inf, 0.0
+    for index in range(SIZES):
         if size > largest:
             break
         deviation = math.sqrt(variance + 4 / (size * epsilon * epsilon))
-        stake = 1 / (deviation * math.sqrt(size) / _DEVIATIONS + 1 / cap)
+        stake = 1 / (deviation * math.sqrt(size) / DEVIATIONS + 1 / cap)
         term = factor(stake, total, count, noises, mean, epsilon) + factor(
             stake, below, rest, others, 1 - mean, epsilon
         )
-        weight = _WEIGHT_NEAR / _NEAR if index < _NEAR else _WEIGHT_LATER / (_SIZES - _NEAR)
+        weight = WEIGHT_NEAR / NEAR if index < NEAR else WEIGHT_LATER / (SIZES - NEAR)
         if term > highest:
             added = added * math.exp(highest - term) + weight
             highest = term
         else:
             added += weight * math.exp(term - highest)
-        size *= _FACTOR
+        size *= FACTOR
     for term in (alone(total, count, noises, mean, epsilon), alone(below, rest, others, 1 - mean, epsilon)):
         if term > highest:
             added = added * math.exp(highest - term) + 1
@@ -132,21 +132,21 @@ def lead_evidence(  # noqa: PLR0917  (compiled too, where all arguments are posi
     below, square = rest - other, epsilon * epsilon
     first, last = min(1.0, max(0.0, other / rest)), min(1.0, max(0.0, total / count))
     spread = math.sqrt((first * (1 - first) + 1 / rest) / rest + 2 * others / (square * rest * rest))
-    low = max(0.0, first - _REACH * spread)
+    low = max(0.0, first - REACH * spread)
     spread = math.sqrt((last * (1 - last) + 1 / count) / count + 2 * noises / (square * count * count))
-    high = min(1.0, last + _REACH * spread)
+    high = min(1.0, last + REACH * spread)
     least = math.inf
     if low > 0:
         least = alone(total, count, noises, low, epsilon)
     if high < 1:
         least = min(least, alone(below, rest, others, 1 - high, epsilon))
     found, place = math.inf, low
-    for _ in range(_SCANS):
-        step = (high - low) / (_POINTS - 1)
-        for index in range(_POINTS):
+    for _ in range(SCANS):
+        step = (high - low) / (POINTS - 1)
+        for index in range(POINTS):
             mean = low + index * step
             value = evidence_at(mean, total, count, noises, below, rest, others, epsilon)
             if value < found:
                 found, place = value, mean
         low, high = max(low, place - step), min(high, place + step)
-    return max(0.0, min(least, found) - _SLACK)
+    return max(0.0, min(least, found) - SLACK)

@@ -25,7 +25,7 @@ help:
 	@echo "make verify     audits, planted bugs, faults, fuzzing, slow studies: one page at the end, also in verification.md"
 	@echo "make supply-chain  pip check, known vulnerabilities, and tests on the oldest and newest versions of what we need"
 	@echo "make lint       ruff, mypy --strict and import-linter"
-	@echo "make docs       write docs/algorithms.md from the registry"
+	@echo "make docs       the site in build/docs/site, docs/algorithms.md and the notebooks in examples/"
 	@echo "make bench      measure what must be fast"
 	@echo "make soak       the service under mixed traffic for half an hour: SOAK='--postgresql --workers 2'"
 	@echo "make pin        refresh the pinned versions in constraints.txt"
@@ -84,8 +84,10 @@ lint: $(VENV)/.test $(VENV)/.lint
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
-docs: $(VENV)/.test
+docs: $(VENV)/.docs
 	$(RUN) tools/generate_docs.py
+	$(RUN) -m tools.site.tutorials
+	$(RUN) -m tools.site $(DOCS)
 
 bench: $(VENV)/.test $(VENV)/.bench $(VENV)/.kernels
 	$(RUN) -m benchmarks $(BENCH)
@@ -95,7 +97,7 @@ soak: $(VENV)/.test $(VENV)/.bench
 
 pin:
 	rm -rf $(VENV)/pin && $(PYTHON) -m venv $(VENV)/pin
-	$(VENV)/pin/bin/python -m pip install --quiet -e '.[system,lint,bench]' 'setuptools>=77'
+	$(VENV)/pin/bin/python -m pip install --quiet -e '.[system,lint,bench,docs,release]' 'setuptools>=77'
 	$(VENV)/pin/bin/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
 	rm -rf $(VENV)/pin
 

@@ -1,6 +1,7 @@
-"""The processor time of the dashboard's list and ledger with many experiments: python -m benchmarks.lists.
+"""The processor time of the dashboard's pages with many experiments: python -m benchmarks.lists.
 
-Experiments run, each with an open epoch and nothing released. A request is one to the application, without a network.
+Experiments run, each with an open epoch and nothing released; one more has a thousand releases. A request is one to the
+application, without a network.
 """
 
 import asyncio
@@ -17,7 +18,8 @@ from discreet.service.http.app import make_app
 from discreet.service.messages import NewExperiment, NewPopulation
 from discreet.service.storage import open_database
 
-MANY, REPEATS = 1000, 50
+MANY, REPEATS, CLOSES = 1000, 50, 500
+LONG = "long"
 
 
 async def measure(control: Control, key: str) -> None:
@@ -37,14 +39,34 @@ async def measure(control: Control, key: str) -> None:
             ("list, search", "/?search=99&state=running", {}),
             ("ledger page", "/ledger?population=crowd", {}),
             ("API list of 50", "/v1/experiments", headers),
+            ("page of 1,000 releases", f"/experiments/{control.experiment(LONG).id}", {}),
+            ("API summary of them", f"/v1/experiments/{LONG}/summary", headers),
         ]
         for name, path, more in pages:
+            began = time.process_time()
             await browser.get(path, headers=more)
+            first = time.process_time() - began
             began = time.process_time()
             for _ in range(REPEATS):
                 answer = await browser.get(path, headers=more)
             spent = (time.process_time() - began) / REPEATS
-            print(f"{name:28} {answer.status_code} {len(answer.content) / 1e3:8.1f} kB {1e3 * spent:7.1f} ms")
+            size = f"{answer.status_code} {len(answer.content) / 1e3:8.1f} kB"
+            print(f"{name:28} {size} {1e3 * spent:7.1f} ms, first {1e3 * first:.0f} ms")
+
+
+def run_long(control: Control) -> None:
+    """Run an experiment of two arms with a thousand releases."""
+    new = NewExperiment(
+        LONG, "1", arms=["blue", "green"], policy="dp-se-sharp", options={"growth": 1.01, "beta": 1e-9},
+        population="crowd", source="totals", privacy_unit="event",
+    )  # fmt: skip
+    control.create(new)
+    control.start(LONG)
+    for _ in range(CLOSES):
+        plan = control.open_plan(LONG)
+        totals = {arm: pulls * plan.width // 10 for arm, pulls in plan.pulls.items()}
+        control.close_with(LONG, plan.epoch, totals)
+    print(f"{len(control.releases(LONG))} releases of {LONG}")
 
 
 def main() -> None:
@@ -58,6 +80,7 @@ def main() -> None:
             new = NewExperiment(f"experiment-{number}", "0.9", arms=["blue", "green"], population="crowd")
             control.create(new)
             control.start(new.name)
+        run_long(control)
         print(f"{MANY} running experiments")
         asyncio.run(measure(control, key))
         control.database.close()

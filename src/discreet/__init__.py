@@ -46,6 +46,7 @@ from discreet.drivers import Bandit, Status, StoppingResult, Stream, Sum, Ticket
 from discreet.forecasting import Forecast, forecast
 from discreet.mechanisms import Curator
 from discreet.recommend import Recommendation, recommend
+from discreet.reporting import PrivacyReport, privacy_report
 from discreet.stopping import *  # noqa: F403
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ __all__ = [
     "Plan",
     "Privacy",
     "PrivacyError",
+    "PrivacyReport",
     "Recommendation",
     "Release",
     "ServiceError",
@@ -98,6 +100,7 @@ __all__ = [
     "inference",
     "make_policy",
     "make_rule",
+    "privacy_report",
     "recommend",
     "register",
     "spent",

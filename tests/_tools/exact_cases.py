@@ -422,7 +422,7 @@ INDEX_CASES = {
     "dp-ucb": Case(batches("dp-ucb", 0, 1, 1, **TREE), batches("dp-ucb", 1, 1, 1, **TREE), 2, lost=None),
     **{
         f"dp-ucb, all trees, {where}": Case(
-            batches("dp-ucb", 0, 1, 0, **STEPPED), batches("dp-ucb", *changed, **STEPPED), 1, epsilon=LARGE, lost=lost
+            batches("dp-ucb", 0, 1, 0, **STEPPED), batches("dp-ucb", *changed, **STEPPED), 0, epsilon=LARGE, lost=lost
         )
         for where, changed, lost in (("first step", (1, 1, 0), 1.0), ("second step", (0, 0, 0), 0.5))
     },

@@ -77,7 +77,7 @@ class World:
             token = getattr(given, "assignment", given)
             place = tokens.open_token(self.control.token_secret, token)
             started = self.control.started(place.experiment)
-            told.append(traffic.Tell(started, place, started.description.grid.encode(reward, clip=True)))
+            told.append(traffic.Tell(started, place, started.description.encode(reward)))
 
         def work(transaction):
             transaction.lock(*sorted({one.experiment.id for one in told}), shared=True)

@@ -9,8 +9,6 @@ import tracemalloc
 import pytest
 
 from discreet import Kind, Ledger, Release, SimulatedNoise, spent, spent_by_person
-from tests._tools import examples
-from tests._tools.driving import drive
 from tests._tools.walking import CASES, advance, algorithm
 
 ARMS = ("A", "B")
@@ -228,26 +226,3 @@ def test_releases_of_different_rewards_compose_in_parallel():
     assert spent(overlapping) == 0.75
     assert spent_by_person(overlapping) == 0.5 + 0.7
     assert spent([of_tests(1, 10), total(1, "A", 1, 10)]) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("key", "options", "paid"),
-    [
-        ("dp-se", {}, "paid: at most 1 of the promised 1, by one reward (event level)"),
-        ("dp-se-person", {}, "of the promised 1, by one person, with at most one reward in each epoch"),
-        ("dp-ucb", {"preset": "mishra-thakurta-2015"}, "of the promised 1, by one time step's rewards of all arms"),
-    ],
-)
-def test_a_report_says_what_was_paid_by_whom_and_by_which_theorem_it_is_no_more(key, options, paid):
-    policy = examples.policy(key, epsilon=1.0, **options)
-    driver = drive(policy, examples.EASY, closes=3)
-    report = driver.ledger.report(driver.privacy)
-    assert paid in report
-    assert f"proof: proved by machine ({policy.privacy.theorem})" in report
-    assert policy.privacy.reason in report
-    assert "protects nobody" in report
-
-
-def test_a_report_of_what_is_not_private_says_so():
-    policy = examples.policy("ucb")
-    assert policy.ledger.report(policy.privacy) == "0 releases in 0 epochs\nnot private: no noise is added"

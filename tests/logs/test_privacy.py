@@ -91,7 +91,7 @@ def steps_at(log, **options):
     return {(row["arm"], row["index"]): row["steps"] for row in rows}
 
 
-def violations(options, logs=4):
+def violations(options, logs=3):
     """The number of neighbours of random logs that differ in more than one reward, once prepared."""
     found = moved = 0
     for seed in range(logs):
@@ -198,7 +198,7 @@ def shown(policy, rows, noise):
     return tuple(driver.ledger), tuple(used.items()), reason
 
 
-KEYS = "1234"
+KEYS = "12"
 
 
 def test_a_run_is_private_for_a_unit_by_exact_probabilities():
@@ -247,14 +247,14 @@ def replayed(mistake, units):
 
 
 def test_a_run_on_other_rewards_of_one_unit_shows_the_same_and_costs_epsilon_at_most():
-    loss, different = replayed(nullcontext, range(0, 120, 6))
+    loss, different = replayed(nullcontext, range(0, 120, 20))
     assert not different
     assert loss == pytest.approx(1.0)  # some unit pays all of it, and none pays more
 
 
 @pytest.mark.parametrize("mistake", [twice, dealt_by_reward])
 def test_mistakes_cost_more_than_epsilon(mistake):
-    loss, different = replayed(mistake, range(0, 120, 6))
+    loss, different = replayed(mistake, range(0, 120, 20))
     assert different or loss > 1.0 + 1e-9
 
 

@@ -15,8 +15,9 @@ WRITTEN_BY_VERIFY = ROOT / "verification.md"
 PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {WRITTEN_BY_VERIFY})
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 WITH_CODE = (
-    "docs/architecture.md", "docs/choosing.md", "docs/inference.md", "docs/lab.md", "docs/own-algorithm.md",
-    "docs/paper.md", "docs/theory.md",
+    "docs/accounting.md", "docs/architecture.md", "docs/choosing.md", "docs/index.md", "docs/inference.md",
+    "docs/lab.md", "docs/paper.md",
+    "docs/theory.md", "docs/tutorials/own-algorithm.md", "docs/which-algorithm.md",
 )  # fmt: skip
 WRAPPED_ELSEWHERE = ("docs/results.md", "docs/verification.md")  # generated
 LEADING = re.compile(r"[#|<]|    |!\[")  # headings, tables, comments, code and pictures are not wrapped

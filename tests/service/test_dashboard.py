@@ -518,12 +518,13 @@ def test_reasons_when_the_policy_has_no_threshold_or_releases_nothing(control):
 
 
 def test_what_to_do_when_nothing_is_left_to_find_out(board, admin, monkeypatch):
-    honest = Control.experiment
+    honest = Control.whole
 
-    def settled(control, name):
-        return msgspec.structs.replace(honest(control, name), settled=True, epoch=None)
+    def settled(control, name, query):
+        view, *rest = honest(control, name, query)
+        return msgspec.structs.replace(view, settled=True, epoch=None), *rest
 
-    monkeypatch.setattr(Control, "experiment", settled)
+    monkeypatch.setattr(Control, "whole", settled)
     text = admin.get(BUTTON).text
     assert "Once you stop it" in text
     assert "red could not be told from it" in text
@@ -683,10 +684,10 @@ def test_keys_and_lines_have_pages(board, control, admin):
 
 
 ASKED = {
-    "session_secret", "now", "page_of_experiments", "list_facts", "facts", "names", "experiment", "epochs", "create",
+    "session_secret", "now", "page_of_experiments", "list_facts", "facts", "names", "experiment", "whole", "create",
     "replace", "delete", "start", "pause", "resume", "stop", "archive", "populations", "ledger", "ledger_page",
-    "create_population", "page_of_keys", "last_admin", "make_key", "revoke_key", "authenticate", "session_key",
-    "end_session", "algorithms", "plan",
+    "population", "page_of_populations", "create_population", "page_of_keys", "last_admin", "make_key", "revoke_key",
+    "authenticate", "session_key", "end_session", "algorithms", "plan",
 }  # fmt: skip
 
 

@@ -141,7 +141,8 @@ def test_one_reward_changes_nothing_that_others_can_see(world):
     world.start(**small())
     given = world.ask_all("banners", [f"u{number}" for number in range(8)])
     paths = ["/v1/experiments", "/v1/experiments/banners", "/v1/experiments/banners/epochs",
-             "/v1/experiments/banners/releases", "/v1/experiments/banners/plan", "/v1/populations",
+             "/v1/experiments/banners/releases", "/v1/experiments/banners/summary", "/v1/experiments/banners/plan",
+             "/v1/populations",
              "/v1/populations/crowd/ledger", "/readyz", "/healthz"]  # fmt: skip
     with world.web() as web:
         before = [web.get(path).content for path in paths]

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -107,7 +108,7 @@ def test_without_the_option_there_is_no_access_log(world, written):
 # ---------------------------------------------------------------------- workers
 
 
-def die(file):
+def die(file, pulse):
     """A worker that notes that it lives, and waits."""
     with open(file, "a") as opened:
         opened.write(f"{os.getpid()}\n")
@@ -141,3 +142,57 @@ def test_a_killed_worker_is_replaced_and_leaves_a_line(tmp_path):
     said = (tmp_path / "lives.log").read_text()
     assert f"worker {victim} ended by SIGKILL; " in said
     assert said.count("takes its place") == 1
+
+
+def hang(file, pulse):
+    """A worker that serves for a moment, and hangs; the second one goes on serving."""
+    with open(file, "a") as opened:
+        opened.write(f"{os.getpid()}\n")
+    first = len(Path(file).read_text().split()) == 1
+    for _ in range(5 if first else 10_000):
+        pulse.beat()
+        time.sleep(0.02)
+    time.sleep(60)
+
+
+def watched(file):
+    logging.basicConfig(format="%(message)s", filename=f"{file}.log", force=True)
+    workers.SILENCE = 1.5
+    workers.supervise(1, hang, file)
+
+
+@pytest.mark.system
+def test_a_worker_that_hangs_is_killed_and_replaced(tmp_path):
+    file = tmp_path / "lives"
+    parent = multiprocessing.get_context("spawn").Process(target=watched, args=(str(file),))
+    parent.start()
+    deadline = time.monotonic() + 60
+    while not file.exists() or len(file.read_text().split()) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(2)  # longer than its silence may be: who serves is left alone
+    parent.terminate()
+    parent.join(60)
+    assert parent.exitcode == 0
+    victim, _ = file.read_text().split()
+    said = (tmp_path / "lives.log").read_text()
+    assert f"worker {victim} has not served for " in said
+    assert f"worker {victim} ended by SIGKILL; " in said
+    assert said.count("takes its place") == 1
+
+
+def test_a_worker_is_hung_by_its_silence_alone(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(workers.time, "monotonic", lambda: now[0])
+    counted = SimpleNamespace(
+        RawValue=lambda *_: SimpleNamespace(value=0), Process=lambda **_: SimpleNamespace(start=int)
+    )
+    worker = workers.Worker(counted, print, ())
+    now[0] += workers.START
+    assert not worker.is_hung()  # a start may take longer
+    now[0] += 1
+    assert worker.is_hung()
+    worker._pulse.beat()
+    assert not worker.is_hung()
+    now[0] += workers.SILENCE + 1
+    assert worker.is_hung()

@@ -26,7 +26,8 @@ WINDOW = 60.0
 PAGES = ["/", "/experiments/{id}", "/experiments/{id}/live", "/ledger?population=crowd", "/planner", "/keys"]
 PATHS = [
     "/v1/experiments", "/v1/experiments/{id}", "/v1/experiments/{id}/epochs", "/v1/experiments/{id}/releases",
-    "/v1/experiments/{id}/plan", "/v1/populations", "/v1/populations/crowd/ledger", "/v1/keys", "/healthz", "/readyz",
+    "/v1/experiments/{id}/summary", "/v1/experiments/{id}/summary?drifting=true&level=0.8", "/v1/experiments/{id}/plan",
+    "/v1/populations", "/v1/populations/crowd/ledger", "/v1/keys", "/healthz", "/readyz",
 ]  # fmt: skip
 NAME = "banners"
 

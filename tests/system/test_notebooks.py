@@ -7,7 +7,7 @@ import pytest
 from nbclient import NotebookClient
 
 pytestmark = [pytest.mark.system, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-EXAMPLE = Path(__file__).parents[2] / "examples" / "own_policy.ipynb"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SETUP = "import discreet\nresults = discreet.lab.compare(['dp-se', 'se'], 'C2', 1e5, 3, epsilon=[0.5, 1.0])"
 
 
@@ -18,15 +18,13 @@ def outputs(*cells):
     return [[sorted(one.get("data", {"stream": 1})) for one in cell.outputs] for cell in notebook.cells]
 
 
-def test_the_example_runs_and_shows_itself():
-    notebook = nbformat.read(EXAMPLE, 4)
-    NotebookClient(notebook, timeout=300).execute()
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            assert not any(one.output_type == "error" for one in cell.outputs)
-    shown = [one["data"] for cell in notebook.cells for one in cell.get("outputs", ()) if "data" in one]
-    assert sum("image/png" in data for data in shown) == 2
-    assert sum("text/html" in data for data in shown) == 6
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_tutorial_runs_as_a_notebook(path, tmp_path):
+    notebook = nbformat.read(path, 4)
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
+    shown = [one for cell in notebook.cells for one in cell.get("outputs", ())]
+    assert len(shown) >= 3
+    assert not any(one.output_type == "error" for one in shown)
 
 
 PICTURE = [["image/png", "text/plain"]]

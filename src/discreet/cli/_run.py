@@ -24,7 +24,7 @@ from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
 COMMANDS = (
-    *("simulate", "compare", "reproduce", "best_arm", "stop", "replay", "intervals", "recommend", "forecast"),
+    *("simulate", "compare", "reproduce", "best_arm", "stop", "replay", "intervals", "report", "recommend", "forecast"),
     *("bounds", "audit", "policies", "plot"),
     *("service.serve", "service.admin_key", "service.backup", "service.restore"),
 )

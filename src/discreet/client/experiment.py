@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from discreet.client.api import TROUBLE, Call, path
+from discreet.client.api import TROUBLE, Call, checked, path
 from discreet.client.logic import ClientLogic, fallback_assignment, finite, unit_name
 from discreet.client.running import operation
 from discreet.client.service import ServiceOperations
@@ -146,6 +146,27 @@ class ExperimentOperations:
     async def epochs(self) -> list[messages.EpochView]:
         """Return all epochs, oldest first."""
         return (await self._logic.ask(Call("GET", self._path("epochs"), messages.Epochs))).epochs
+
+    @operation
+    async def summary(
+        self, control: str = "", level: float = 0.95, *, drifting: bool | None = None
+    ) -> messages.Summary:
+        """Return lifts against a control with intervals that hold at every look, and which arms may be the best.
+
+        It follows from what was released and costs no epsilon: look as often as you like, and stop when you like.
+
+        Args:
+            control: The arm that others are compared with. By default the experiment's.
+            level: The confidence of each statement, at all looks together.
+            drifting: True for statements that hold if means change during the experiment. By default as it says.
+
+        Raises:
+            ArgumentError: If the level does not lie between 0.5 and 0.9999.
+        """
+        query = {"control": control, "level": level} | ({} if drifting is None else {"drifting": drifting})
+        checked(messages.SummaryQuery, query)
+        sent = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in query.items()}
+        return await self._logic.ask(Call("GET", self._path("summary"), messages.Summary, query=sent))
 
     @operation
     async def plan(self) -> PlanView:

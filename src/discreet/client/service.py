@@ -12,7 +12,7 @@ from discreet.client.running import Runtime, operation
 from discreet.service import messages
 
 Handle = TypeVar("Handle")
-Page = TypeVar("Page", messages.Experiments, messages.Ledger, messages.Keys)
+Page = TypeVar("Page", messages.Experiments, messages.Ledger, messages.Keys, messages.Populations)
 Transport = TypeVar("Transport")
 
 
@@ -158,8 +158,9 @@ class ServiceOperations(Generic[Transport, Handle]):
 
     @operation
     async def populations(self) -> list[messages.PopulationView]:
-        """Return all populations with their remaining budgets."""
-        return (await self.logic.ask(Call("GET", path("populations"), messages.Populations))).populations
+        """Return all populations with their remaining budgets. They are asked for page by page."""
+        pages = await self._pages(Call("GET", path("populations"), messages.Populations))
+        return [one for page in pages for one in page.populations]
 
     @operation
     async def create_population(self, name: str, budget: str | float) -> messages.PopulationView:

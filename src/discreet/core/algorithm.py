@@ -143,6 +143,14 @@ class Algorithm(ABC):
         epsilon: float = self.epsilon  # type: ignore[attr-defined]
         return Privacy(epsilon, self.unit, self.reason, theorem=self.theorem)
 
+    def dp_event(self, relation: object = "REPLACE_ONE") -> Any:
+        """Return the promise as an event of `dp_accounting`: see `Privacy.to_dp_event`.
+
+        Args:
+            relation: The accountant's relation.
+        """
+        return self.privacy.to_dp_event(self.ledger, relation)
+
     @property
     def finished(self) -> bool:
         """True when nothing is left to sample."""

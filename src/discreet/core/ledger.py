@@ -17,7 +17,7 @@ from discreet.core.errors import ArgumentError
 from discreet.core.grid import Grid
 from discreet.core.history import mean_of, picture
 from discreet.core.plans import Arm
-from discreet.core.privacy import Privacy, Unit
+from discreet.core.privacy import Unit
 from discreet.core.releases import Kind, Release
 
 if TYPE_CHECKING:
@@ -148,32 +148,6 @@ class Ledger(Shown, Sequence[Release]):
         kind, scale, epsilon, simulated = rows.kinds[number]
         return Release(epoch, kind, ((self._arms[arm], first, last),), steps, scale, epsilon, simulated)
 
-    def report(self, privacy: Privacy) -> str:
-        """Return what the releases have cost of a promise, to whom, and by which theorem it is no more.
-
-        Args:
-            privacy: The promise of the algorithm whose ledger it is.
-
-        >>> ledger = Ledger(["A"])
-        >>> ledger.close_epoch([Release(1, "total", (("A", 1, 100),), 35, 2.0, 0.5, False)])
-        >>> print(ledger.report(Privacy(0.5, Unit.REWARD, "each reward enters one total")))
-        1 release in 1 epoch
-        paid: at most 0.5 of the promised 0.5, by one reward (event level)
-        why: each reward enters one total
-        proof: argued by hand
-        """
-        lines = [f"{plural(len(self), 'release')} in {plural(self.epochs, 'epoch')}"]
-        if privacy.theorem is None or not privacy.promised:
-            return "\n".join([*lines, f"not private: {privacy.reason}"])
-        paid = spent_by_person(self) if privacy.unit is Unit.PERSON else spent(self)
-        if privacy.unit is Unit.ROW:
-            paid *= len(self._arms)
-        lines.append(f"paid: at most {paid:g} of the promised {privacy.epsilon:g}, by {privacy.unit.words}")
-        lines += [f"why: {privacy.reason}", f"proof: {privacy.theorem.words}"]
-        if privacy.simulated or any(release.simulated for release in self):
-            lines.append("simulated: the noise came from a seed, and protects nobody")
-        return "\n".join(lines)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
@@ -298,3 +272,20 @@ def spent_by_person(releases: Iterable[Release]) -> float:
     for release in releases:
         epochs[release.epoch].append(release)
     return math.fsum(map(spent, epochs.values()))
+
+
+def paid(ledger: Ledger, unit: Unit) -> float:
+    """Return what a ledger costs the dearest unit.
+
+    Args:
+        ledger: The ledger of one run.
+        unit: Whom the promise of the run protects.
+
+    >>> ledger = Ledger(["A", "B"])
+    >>> ledger.close_epoch([Release(1, "total", ((arm, 1, 100),), 35, 2.0, 0.25, False) for arm in "AB"])
+    >>> paid(ledger, Unit.REWARD), paid(ledger, Unit.ROW)
+    (0.25, 0.5)
+    """
+    if unit is Unit.PERSON:
+        return spent_by_person(ledger)
+    return spent(ledger) * (len(ledger.arms) if unit is Unit.ROW else 1)

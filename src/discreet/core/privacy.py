@@ -4,8 +4,12 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from discreet._display import Page, Shown
+
+if TYPE_CHECKING:
+    from discreet.core.ledger import Ledger
 
 
 class Unit(StrEnum):
@@ -102,6 +106,22 @@ class Privacy(Shown):
     def promised(self) -> bool:
         """True unless nothing is promised."""
         return self.unit is not Unit.NONE
+
+    def to_dp_event(self, ledger: "Ledger | None" = None, relation: object = "REPLACE_ONE") -> Any:
+        """Return the promise as an event of `dp_accounting`, to compose it with other mechanisms.
+
+        Args:
+            ledger: What was released, which an accountant under REPLACE_SPECIAL needs.
+            relation: The accountant's relation: "REPLACE_ONE", "REPLACE_SPECIAL", or a member of its own enumeration.
+
+        Raises:
+            PrivacyError: Nothing is promised, or the noise was simulated.
+            ArgumentError: In this relation no event is right.
+            ModuleNotFoundError: dp_accounting is not installed.
+        """
+        from discreet.core.accounting import dp_event  # noqa: PLC0415  (it knows promises)
+
+        return dp_event(self, ledger, relation)
 
     def _page(self) -> Page:
         if not self.promised:

@@ -120,15 +120,31 @@ class Comparison:
     @cached_property
     def estimate(self) -> float:
         """The released value; NaN where nothing was released, or nothing but noise."""
-        pair = self._seen.pair(self.control, self.arm)
-        if pair is None or (self.relative and not pair.first.mean + self._floor > 0):
-            return math.nan
-        return float(self._contrast(np.array(pair.first.mean), np.array(pair.second.mean)))
+        return self.estimate_at()
 
     @cached_property
     def interval(self) -> Interval:
         """The values that are not ruled out: it misses the true one at any look with a chance of 1 - level at most."""
-        pair = self._seen.pair(self.control, self.arm)
+        return self.interval_at()
+
+    def estimate_at(self, epoch: int | None = None) -> float:
+        """Return the value that was released by the end of an epoch; NaN if there was none.
+
+        Args:
+            epoch: The last epoch that counts; None for all.
+        """
+        pair = self._seen.pair(self.control, self.arm, epoch)
+        if pair is None or (self.relative and not pair.first.mean + self._floor > 0):
+            return math.nan
+        return float(self._contrast(np.array(pair.first.mean), np.array(pair.second.mean)))
+
+    def interval_at(self, epoch: int | None = None) -> Interval:
+        """Return the values that are not ruled out at a look.
+
+        Args:
+            epoch: The look: after this epoch. None for now.
+        """
+        pair = self._seen.pair(self.control, self.arm, epoch)
         if pair is None:
             return Interval(-1.0 if self.relative else -self._unit, math.inf if self.relative else self._unit)
         level = math.log(2 / (1 - self.level))

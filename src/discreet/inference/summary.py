@@ -245,10 +245,12 @@ class Summary:
         return tuple(arm for arm in self.arms if not self._is_beaten(arm, level))
 
     def _is_beaten(self, arm: Arm, level: float) -> bool:
-        """Return True if the evidence that another arm is better reaches a level."""
-        for other in self.arms:
+        """Return True if the evidence that another arm is better reaches a level. One with no larger mean has none."""
+        for other in sorted(self.arms, key=lambda other: -np.nan_to_num(self.blocks(other).mean)):
             pair = self.pair(arm, other) if other != arm else None
-            if pair is not None and pair.least_evidence(lambda x: x, 1.0) >= level:
+            if pair is None or pair.second.mean <= pair.first.mean:
+                continue
+            if pair.least_evidence(lambda x: x, 1.0) >= level:
                 return True
         return False
 

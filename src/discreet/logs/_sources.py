@@ -110,7 +110,8 @@ def opened(log: Any, wanted: Sequence[str] = (), *, heading: bool | None = None)
         try:
             # Parquet's statistics leave NaN out, and DuckDB concludes that there is none (its issue 25521).
             connection.con.execute("SET disabled_optimizers = 'statistics_propagation'")
-            connection.con.execute("SET enable_progress_bar = false")  # it would be written to stdout
+            with contextlib.suppress(duckdb.InvalidInputException):  # in a notebook that cannot show one anyway
+                connection.con.execute("SET enable_progress_bar = false")  # it would be written to stdout
             with readable(log):
                 source = _of_file(connection, log, wanted, heading) or _of_frame(connection, log, wanted)
             yield source

@@ -92,6 +92,11 @@ class NewExperiment(WithAmounts):
         window: Seconds from an assignment until its reward must be in.
         source: "assignments" if the service assigns; "totals" if an event log is aggregated elsewhere and its totals
             sent.
+        control: The arm that others are compared with in summaries: the first one if nothing is said.
+        binary: True if a reward is the lowest or the highest and nothing between, such as a click. Others are moved to
+            the nearer end. Intervals are then narrower.
+        drifting: True if means may change during the experiment, such as by weekday. Summaries are then about averages
+            so far, and their intervals a little wider.
     """
 
     name: Slug
@@ -109,6 +114,9 @@ class NewExperiment(WithAmounts):
     population: Slug = "everybody"
     source: Source = "assignments"
     description: Annotated[str, Meta(max_length=MOST_DESCRIPTION)] = ""
+    control: Name | None = None
+    binary: bool = False
+    drifting: bool = False
 
 
 class PrivacyLabel(Struct):
@@ -195,6 +203,9 @@ class ExperimentView(Struct):
         estimate: Of a rule that has halted: the mean, with its promise in `answer`.
         problem: In lists: why nothing is shown that follows from its releases; null as a rule.
         test_until: When the test of a draft ends by itself; null if there is none. Units of a test are not protected.
+        control: The arm that others are compared with; null for a rule.
+        binary: True if rewards are the lowest or the highest one, and nothing between.
+        drifting: True if means may change during the experiment.
     """
 
     id: str
@@ -223,6 +234,9 @@ class ExperimentView(Struct):
     ended_at: float | None
     problem: str | None = None
     test_until: float | None = None
+    control: str | None = None
+    binary: bool = False
+    drifting: bool = False
 
 
 class ExperimentsQuery(Request):
@@ -259,6 +273,143 @@ class Releases(Struct):
     """All releases of an experiment, oldest first."""
 
     releases: list[ReleaseView]
+
+
+# ---------------------------------------------------------------------- what the releases say of the arms
+
+
+class SummaryQuery(Request):
+    """How a summary is made. What is left out is as the experiment says.
+
+    Attributes:
+        control: The arm that others are compared with.
+        level: The confidence of each statement, at all looks together.
+        drifting: True for statements that hold if means change during the experiment.
+    """
+
+    control: Annotated[str, Meta(max_length=MOST_NAME, pattern=_NO_ZERO)] = ""
+    level: Annotated[float, Meta(ge=0.5, le=0.9999)] = 0.95
+    drifting: bool | None = None
+
+
+class Comparison(Struct):
+    """An arm compared with the control, by what was released of both.
+
+    Attributes:
+        value: The lift (0.1 is 10 % more) or, where rewards may be negative, the difference; null if it is unknown.
+        lower: The lower end of its interval.
+        upper: The upper end; null if nothing limits it yet.
+        p_value: The p-value of "both are equally good".
+        decided: True if it is ruled out that both are equally good.
+        verdict: The conclusion in a sentence.
+    """
+
+    value: float | None
+    lower: float
+    upper: float | None
+    p_value: float
+    decided: bool
+    verdict: str
+
+
+class ArmSummary(Struct):
+    """What the releases say of an arm.
+
+    Attributes:
+        name: The arm's name; null for a rule.
+        rewards: The number of rewards in its releases, missing ones included: as many as were planned.
+        mean: The released mean; null before the first release.
+        lower: The lower end of its interval.
+        upper: The upper end.
+        may_be_best: True if it is not ruled out that it is the best arm.
+        against_control: The comparison; null for the control itself, and where nothing can be said.
+    """
+
+    name: str | None
+    rewards: int
+    mean: float | None
+    lower: float
+    upper: float
+    may_be_best: bool
+    against_control: Comparison | None
+
+
+class ArmAtLook(Struct):
+    """An arm at a look: its lift or difference, or the mean of a rule, with its interval.
+
+    Attributes:
+        name: The arm's name; null for a rule.
+        value: The value that was released.
+        lower: The lower end of its interval.
+        upper: The upper end; null if nothing limits it yet.
+    """
+
+    name: str | None
+    value: float
+    lower: float
+    upper: float | None
+
+
+class Look(Struct):
+    """What could be said after an epoch.
+
+    Attributes:
+        epoch: The epoch's number.
+        at: When it closed.
+        rewards: The rewards of all arms in releases up to then.
+        arms: The arms of which something could be said.
+    """
+
+    epoch: int
+    at: float | None
+    rewards: int
+    arms: list[ArmAtLook]
+
+
+class Claim(Struct):
+    """A part of what a summary claims.
+
+    Attributes:
+        about: A heading.
+        words: The claim.
+    """
+
+    about: str
+    words: str
+
+
+class Summary(Struct):
+    """Lifts against a control, and which arms may be the best: valid at every look, and all from releases.
+
+    Attributes:
+        experiment: The experiment's id.
+        control: The arm that others are compared with; null for a rule.
+        relative: True if arms are compared by lifts; False if by differences, since rewards may be negative.
+        level: The confidence of each statement, at all looks together.
+        drifting: True if statements hold also where means change during the experiment.
+        exact: True if intervals are by the exact law of rewards that are the lowest or the highest.
+        releases: The number of releases.
+        rewards: The number of rewards in them.
+        headline: Which arms may be the best, in a sentence.
+        arms: All arms, in the experiment's order.
+        claims: What is claimed, how surely, of whom, for whom it is private, and what would make it void.
+        cautions: What the releases themselves say against it.
+        looks: What could be said at earlier looks, the oldest first; some of them where there are many.
+    """
+
+    experiment: str
+    control: str | None
+    relative: bool
+    level: float
+    drifting: bool
+    exact: bool
+    releases: int
+    rewards: int
+    headline: str
+    arms: list[ArmSummary]
+    claims: list[Claim]
+    cautions: list[str]
+    looks: list[Look]
 
 
 # ---------------------------------------------------------------------- assign and report
@@ -451,10 +602,26 @@ class PopulationView(Struct):
     left: Decimal
 
 
+class PopulationsQuery(Request):
+    """A page of populations.
+
+    Attributes:
+        after: `next` of the page before; empty for the first one.
+    """
+
+    limit: Limit = PAGE
+    after: Annotated[str, Meta(pattern=f"^({SLUG})?{_END}")] = ""
+
+
 class Populations(Struct):
-    """All populations."""
+    """A page of populations, by name.
+
+    Attributes:
+        next: The place where the next page begins; null on the last one.
+    """
 
     populations: list[PopulationView]
+    next: str | None
 
 
 class LedgerQuery(Request):

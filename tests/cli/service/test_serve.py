@@ -15,6 +15,7 @@ import typer
 
 from discreet.cli import main
 from discreet.cli._options import app
+from discreet.cli.service import serve
 
 pytest.importorskip("sqlalchemy")
 
@@ -165,6 +166,18 @@ def test_an_address_for_others_without_https_is_warned_about(more, warned, tmp_p
         wait_for(re.search(r":\d+$", line.strip()).group().replace(":", "http://127.0.0.1:"))
     finally:
         stop(process)
+
+
+@pytest.mark.parametrize(
+    ("database", "journal", "hinted"),
+    [("postgresql://h/x", None, True), ("postgresql://h/x", "list", False), ("a.db", None, False)],
+)
+def test_postgresql_without_a_journal_gets_a_hint(database, journal, hinted, capsys):
+    server = SimpleNamespace(is_loopback=lambda _: True)
+    settings = SimpleNamespace(database=database, shown=database, journal=journal, secure=False, host="127.0.0.1")
+    listener = SimpleNamespace(getsockname=lambda: ("127.0.0.1", 1))
+    serve._say(server, settings, listener, SimpleNamespace(forfeited=[], key=None), None)
+    assert ("without --journal FILE on another disk" in " ".join(capsys.readouterr().err.split())) is hinted
 
 
 # ---------------------------------------------------------------------- settings from elsewhere

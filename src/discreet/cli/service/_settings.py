@@ -64,6 +64,39 @@ Config = Annotated[
 ]
 
 
+Host = Annotated[str, option("HOST", "Where to listen; put a proxy with HTTPS in front of others.", "host")]
+Port = Annotated[int, opt.whole("Where to listen; 0 is any port that is free.", envvar="DISCREET_PORT")]
+Workers = Annotated[int, opt.whole("Processes; more than one with PostgreSQL.", envvar="DISCREET_WORKERS")]
+JournalFile = Annotated[
+    str | None, option("FILE", "A list of releases, by which a restored backup is found out; keep it apart.", "journal")
+]
+Restored = Annotated[
+    bool,
+    typer.Option(
+        help="The database comes from a backup that is not seen to be one: forfeit all open epochs.",
+        envvar="DISCREET_RESTORED",
+    ),
+]
+Tick = Annotated[float, opt.real("Seconds between looks for due epochs.", envvar="DISCREET_TICK")]
+Secure = Annotated[
+    bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.", envvar="DISCREET_SECURE")
+]
+HostNames = Annotated[
+    list[str] | None, option("NAME", "A name under which it is reached; requests for others are refused.", "host_name")
+]
+PerAddress = Annotated[
+    int, opt.whole("Connections of one address; a proxy in front is one address.", envvar="DISCREET_PER_ADDRESS")
+]
+Origins = Annotated[
+    list[str] | None, option("URL", "A site whose pages may assign and report, as https://shop.example.", "origin")
+]
+LogLevel = Annotated[str, option("LEVEL", "debug, info, warning or error.", "log_level")]
+LogFormat = Annotated[str, option("FORM", "text, or json for an object a line.", "log_format")]
+AccessLog = Annotated[
+    bool, typer.Option(help="Log a line for each request, without names.", envvar="DISCREET_ACCESS_LOG")
+]
+
+
 def given_by(context: Any, name: str) -> str:
     """Return where a value came from, as the end of a sentence; nothing for the command line.
 

@@ -5,7 +5,7 @@ import os
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -13,8 +13,8 @@ from discreet._install import install
 from discreet.cli import _options as opt
 from discreet.cli import missing_package
 from discreet.cli._console import complain, show
+from discreet.cli.service import _settings as settings
 from discreet.cli.service._settings import Config, Database, DatabaseFile, KeyFile, address, sourced
-from discreet.cli.service._settings import option as _option
 from discreet.core.errors import ArgumentError
 
 
@@ -29,42 +29,20 @@ def _serve(
     *,
     database_file: DatabaseFile = None,
     config: Config = None,
-    host: Annotated[
-        str, _option("HOST", "Where to listen; put a proxy with HTTPS in front of others.", "host")
-    ] = "127.0.0.1",
-    port: Annotated[int, opt.whole("Where to listen; 0 is any port that is free.", envvar="DISCREET_PORT")] = 8477,
-    workers: Annotated[int, opt.whole("Processes; more than one with PostgreSQL.", envvar="DISCREET_WORKERS")] = 1,
-    journal: Annotated[
-        str | None,
-        _option("FILE", "A list of releases, by which a restored backup is found out; keep it apart.", "journal"),
-    ] = None,
-    restored: Annotated[
-        bool,
-        typer.Option(
-            help="The database comes from a backup that is not seen to be one: forfeit all open epochs.",
-            envvar="DISCREET_RESTORED",
-        ),
-    ] = False,
+    host: settings.Host = "127.0.0.1",
+    port: settings.Port = 8477,
+    workers: settings.Workers = 1,
+    journal: settings.JournalFile = None,
+    restored: settings.Restored = False,
     key_file: KeyFile = None,
-    tick: Annotated[float, opt.real("Seconds between looks for due epochs.", envvar="DISCREET_TICK")] = 1.0,
-    secure: Annotated[
-        bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.", envvar="DISCREET_SECURE")
-    ] = False,
-    host_name: Annotated[
-        list[str] | None,
-        _option("NAME", "A name under which it is reached; requests for others are refused.", "host_name"),
-    ] = None,
-    per_address: Annotated[
-        int, opt.whole("Connections of one address; a proxy in front is one address.", envvar="DISCREET_PER_ADDRESS")
-    ] = 256,
-    origin: Annotated[
-        list[str] | None, _option("URL", "A site whose pages may assign and report, as https://shop.example.", "origin")
-    ] = None,
-    log_level: Annotated[str, _option("LEVEL", "debug, info, warning or error.", "log_level")] = "info",
-    log_format: Annotated[str, _option("FORM", "text, or json for an object a line.", "log_format")] = "text",
-    access_log: Annotated[
-        bool, typer.Option(help="Log a line for each request, without names.", envvar="DISCREET_ACCESS_LOG")
-    ] = False,
+    tick: settings.Tick = 1.0,
+    secure: settings.Secure = False,
+    host_name: settings.HostNames = None,
+    per_address: settings.PerAddress = 256,
+    origin: settings.Origins = None,
+    log_level: settings.LogLevel = "info",
+    log_format: settings.LogFormat = "text",
+    access_log: settings.AccessLog = False,
 ) -> None:
     """Run private experiments for a team: an HTTP API and a dashboard on a database.
 
@@ -73,7 +51,7 @@ def _serve(
     """
     server = service("http.server")
     with sourced(context):
-        settings = server.Settings(
+        chosen = server.Settings(
             database=address(context, database, database_file),
             host=host,
             port=port,
@@ -88,30 +66,41 @@ def _serve(
             log_format=log_format,
             access_log=access_log,
         )
-        with ExitStack() as stack:  # all that can fail comes first: a key that a failed start has shown is lost
-            listener = stack.enter_context(server.listening(settings))
-            stack.enter_context(server.held(settings.database))
-            deliver = None if key_file is None else partial(write_key, key_file)
-            prepared = server.prepare(settings, restored=restored, deliver=deliver)
-            _say(server, settings, listener, prepared, key_file)
-            server.serve(settings, listener)
+        _start(server, chosen, restored, key_file)
 
 
-def _say(server: Any, settings: Any, listener: Any, prepared: Any, key_file: Path | None) -> None:
+def _start(server: Any, chosen: Any, restored: bool, key_file: Path | None) -> None:
+    """Set the database up, say where it is served, and serve."""
+    with ExitStack() as stack:  # all that can fail comes first: a key that a failed start has shown is lost
+        listener = stack.enter_context(server.listening(chosen))
+        stack.enter_context(server.held(chosen.database))
+        deliver = None if key_file is None else partial(write_key, key_file)
+        prepared = server.prepare(chosen, restored=restored, deliver=deliver)
+        _say(server, chosen, listener, prepared, key_file)
+        server.serve(chosen, listener)
+
+
+def _say(server: Any, chosen: Any, listener: Any, prepared: Any, key_file: Path | None) -> None:
     """Print what was found, where it serves, and the first key."""
     for experiment, epoch in prepared.forfeited:
         complain(
             f"epoch {epoch} of {experiment} was open in a backup: it is forfeited, and a new one takes its place",
             "note: ",
         )
-    if not (settings.secure or server.is_loopback(listener)):
+    if not (chosen.secure or server.is_loopback(listener)):
         complain(
-            f"{settings.host} can be reached from other machines, and keys and rewards would travel unencrypted: put a "
+            f"{chosen.host} can be reached from other machines, and keys and rewards would travel unencrypted: put a "
             "proxy with HTTPS in front, and add --secure",
             "warning: ",
         )
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    show(f"discreet serves {settings.shown} at http://{host}:{listener.getsockname()[1]}")
+    if "://" in chosen.database and chosen.journal is None:
+        complain(
+            "without --journal FILE on another disk, a database whose disk was put back as it was is not noticed, and "
+            "the same rewards could be released twice",
+            "hint: ",
+        )
+    host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
+    show(f"discreet serves {chosen.shown} at http://{host}:{listener.getsockname()[1]}")
     if prepared.key is not None:
         show_key(prepared.key, key_file)
 

@@ -13,10 +13,20 @@ from discreet.service.dashboard.forms.fields import Fields
 from discreet.service.dashboard.pages import NOT_CACHED, Visit, answer, fingerprint, page, text
 from discreet.service.dashboard.paging import Pager, page_number
 from discreet.service.dashboard.shared import shared_parts
-from discreet.service.dashboard.summaries import MOST, chart, eliminations, headline, hue, per_second, progress, recent
+from discreet.service.dashboard.summaries import (
+    MOST,
+    chart,
+    eliminations,
+    headline,
+    hue,
+    lifts,
+    per_second,
+    progress,
+    recent,
+)
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
-from discreet.service.messages import MOST_NAME, ExperimentsQuery, ExperimentView
+from discreet.service.messages import MOST_NAME, ExperimentsQuery, ExperimentView, SummaryQuery
 from discreet.service.storage.queries import ORDER
 
 LASTS = 600.0  # seconds for which a forecast is shown
@@ -86,8 +96,7 @@ def show(visit: Visit) -> Response:
 def refresh(visit: Visit) -> Response:
     """Show the part of the page that changes, if it has changed."""
     identity = visit.experiment_id
-    tag = tag_of(visit, visit.control.facts(identity))
-    return refreshed(visit, tag, lambda tag: _live(visit, visit.control.experiment(identity), tag))
+    return refreshed(visit, _tag(visit, identity), lambda tag: _live(visit, identity, tag)[1])
 
 
 def act(visit: Visit) -> Response:
@@ -113,14 +122,27 @@ def delete(visit: Visit) -> Response:
 
 def _whole_page(visit: Visit, identity: str, problem: ServiceProblem | None = None) -> Response:
     status = 200 if problem is None else problem.status
-    tag = tag_of(visit, visit.control.facts(identity))  # before the page is read: what changes meanwhile is shown later
-    view = visit.control.experiment(identity)
-    return page(visit, "experiment.html", status, view=view, live=_live(visit, view, tag), problem=problem)
+    tag = _tag(visit, identity)  # before the page is read: what changes meanwhile is shown later
+    view, live = _live(visit, identity, tag)
+    return page(visit, "experiment.html", status, view=view, live=live, problem=problem)
 
 
-def _live(visit: Visit, view: ExperimentView, tag: str) -> str:
-    epochs = visit.control.epochs(view.id)
-    return text(
+def _tag(visit: Visit, identity: str) -> str:
+    asked = _summary_query(visit)
+    return tag_of(visit, f"{visit.control.facts(identity)} {asked.control} {asked.drifting}")
+
+
+def _summary_query(visit: Visit) -> SummaryQuery:
+    """Return the summary that the query asks for."""
+    drifting = {"true": True, "false": False}.get(visit.query.get("drifting", ""))
+    return SummaryQuery(visit.query.get("control", "")[:MOST_NAME], drifting=drifting)
+
+
+def _live(visit: Visit, identity: str, tag: str) -> tuple[ExperimentView, str]:
+    asked = _summary_query(visit)
+    view, epochs, seen = visit.control.whole(identity, asked)
+    query = {name: visit.query[name] for name in ("control", "drifting") if visit.query.get(name)}
+    shown = text(
         visit,
         "experiment-live.html",
         view=view,
@@ -132,8 +154,12 @@ def _live(visit: Visit, view: ExperimentView, tag: str) -> str:
         gone=eliminations(epochs),
         hue=hue,
         planner=_planner_address(view, visit.now),
+        seen=seen,
+        lifts=None if seen is None else lifts(view, seen),
+        again=f"?{urlencode(query)}" if query else "",
         tag=tag,
     )
+    return view, shown
 
 
 def _planner_address(view: ExperimentView, now: float) -> str:
@@ -154,7 +180,7 @@ def _planner_address(view: ExperimentView, now: float) -> str:
 def show_new(visit: Visit) -> Response:
     """Show a form with first values."""
     control = visit.control
-    return _form(visit, Fields(form.first_values(control.algorithms(), control.populations())))
+    return _form(visit, Fields(form.first_values(control.algorithms(), control.populations().populations)))
 
 
 def create(visit: Visit) -> Response:
@@ -209,7 +235,7 @@ def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None) -> R
         fields=fields,
         view=view,
         algorithms=algorithms,
-        populations=visit.control.populations(),
+        populations=visit.control.populations().populations,
         units=list(form.SECONDS),
         **form.shown_options(fields, form.find(algorithms, fields.text("algorithm"))),
     )

@@ -9,8 +9,8 @@ from discreet.service.dashboard.authentication import moved
 from discreet.service.dashboard.forms.fields import Fields
 from discreet.service.dashboard.pages import Visit, page
 from discreet.service.dashboard.paging import Pager, page_number
-from discreet.service.experiments.control import LedgerPage
 from discreet.service.experiments.epsilon import as_text
+from discreet.service.experiments.reading import LedgerPage
 from discreet.service.messages import PAGE, LedgerQuery, NewPopulation, PopulationView
 
 KINDS = {
@@ -75,13 +75,14 @@ def holdings(population: PopulationView, shown: LedgerPage) -> list[Holding]:
 
 
 def _page(visit: Visit, fields: Fields) -> Response:
-    populations = visit.control.populations()
+    which = page_number({"page": visit.query.get("populations", "1")})
+    populations, total = visit.control.page_of_populations(which, PAGE)
     wanted = visit.query.get("population") or (populations[0].name if populations else None)
     number = page_number(visit.query)
     if wanted is not None and visit.query.get("verify") == "true":
         visit.control.ledger(wanted, LedgerQuery(limit=1, verify=True))
     shown = None if wanted is None else visit.control.ledger_page(wanted, number, PAGE, HOLDERS)
-    chosen = next((each for each in populations if each.name == wanted), None)
+    chosen = None if wanted is None else visit.control.population(wanted)
     return page(
         visit,
         "ledger.html",
@@ -91,6 +92,7 @@ def _page(visit: Visit, fields: Fields) -> Response:
         ledger=shown,
         holdings=holdings(chosen, shown) if chosen is not None and shown is not None else [],
         kinds=KINDS,
+        others=Pager(which, total, "/ledger", {}, "populations"),
         pager=Pager(number, shown.lines if shown else 0, "/ledger", {"population": wanted or ""}),
         fields=fields,
     )

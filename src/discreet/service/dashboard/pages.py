@@ -19,6 +19,7 @@ from discreet.service.dashboard import formatting
 from discreet.service.dashboard.sessions import Session
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
+from discreet.service.experiments.verdicts import change
 from discreet.service.messages import KeyView
 
 HERE = Path(__file__).parent
@@ -53,7 +54,16 @@ DONE = {
 
 WORDS = (
     *(formatting.whole, formatting.figure, formatting.fixed, formatting.within, formatting.factor, formatting.short),
-    *(formatting.since, formatting.exact, formatting.machine, formatting.listed, formatting.sentence, about, duration),
+    *(
+        formatting.since,
+        formatting.exact,
+        formatting.machine,
+        formatting.listed,
+        formatting.sentence,
+        about,
+        duration,
+        change,
+    ),
 )
 
 

@@ -19,6 +19,7 @@ class Pager:
         total: The number of things in the whole list.
         path: The list's path.
         query: The list's query, without the page.
+        name: The name of the page's number in the query.
 
     >>> pager = Pager(2, 130, "/", {"state": "running"})
     >>> pager.words, pager.previous, pager.next
@@ -31,6 +32,7 @@ class Pager:
     total: int
     path: str
     query: Mapping[str, str]
+    name: str = "page"
 
     @property
     def last(self) -> int:
@@ -61,7 +63,7 @@ class Pager:
         return self._address(self.number + 1) if self.number < self.last else None
 
     def _address(self, number: int) -> str:
-        query = urlencode({**self.query, **({"page": number} if number > 1 else {})})
+        query = urlencode({**self.query, **({self.name: number} if number > 1 else {})})
         return f"{self.path}?{query}" if query else self.path
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet._wording import duration, plural
 from discreet.service.dashboard.formatting import apart, figure, listed, whole
-from discreet.service.messages import EpochView, ExperimentView, ReleaseView
+from discreet.service.messages import EpochView, ExperimentView, ReleaseView, Summary
 
 MOST_NAMED = 6
 FEWEST = 10  # a rate from fewer assignments than this would jump about
@@ -222,6 +222,34 @@ def chart(view: ExperimentView, epochs: Sequence[EpochView]) -> dict[str, Any] |
         "epochs": [epoch.number for epoch in shown],
         "series": [_series(arm.name, index, shown) for index, arm in enumerate(view.arms)],
         "line": [_line(epoch) for epoch in shown],
+    }
+
+
+def lifts(view: ExperimentView, seen: Summary) -> dict[str, Any] | None:
+    """Return each arm's lift or difference at looks, or a rule's mean, with its intervals; None without any.
+
+    Args:
+        view: The experiment.
+        seen: Its summary.
+    """
+    hues = {arm.name: hue(index) for index, arm in enumerate(view.arms)}
+    drawn = [arm.name for arm in view.arms if any(one.name == arm.name for look in seen.looks for one in look.arms)]
+    if not drawn:
+        return None
+    by_look = [{one.name: one for one in look.arms} for look in seen.looks]
+    return {
+        "epochs": [look.epoch for look in seen.looks],
+        "percent": seen.control is not None and seen.relative,
+        "control": seen.control,
+        "series": [
+            {
+                "name": name or UNNAMED,
+                "hue": hues[name],
+                "ends": [None if name not in look else [look[name].lower, look[name].upper] for look in by_look],
+                "values": [None if name not in look else look[name].value for look in by_look],
+            }
+            for name in drawn
+        ],
     }
 
 

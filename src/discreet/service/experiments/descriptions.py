@@ -77,6 +77,17 @@ class Description:
         """The names of the arms, by index; a rule has one without a name."""
         return tuple(self.request.arms) or (None,)
 
+    def worth(self, reward: float) -> float:
+        """Return what a reward counts as: moved into the range, and to the nearer end if rewards are binary."""
+        low, high = self.request.low, self.request.high
+        if self.request.binary:
+            return high if reward >= (low + high) / 2 else low
+        return min(max(reward, low), high)
+
+    def encode(self, reward: float) -> int:
+        """Return what a reward counts as, in steps of the grid."""
+        return self.grid.encode(self.worth(reward) if self.request.binary else reward, clip=True)
+
     @cached_property
     def grid(self) -> Grid:
         """The grid that rewards are rounded to."""
@@ -87,6 +98,11 @@ class Description:
         """The value of a reward that never comes."""
         given = self.request.default_reward
         return self.request.low if given is None else given
+
+    @property
+    def control(self) -> str | None:
+        """The arm that others are compared with; None for a rule."""
+        return self.request.control or self.arms[0]
 
     @property
     def once(self) -> bool:
@@ -169,6 +185,11 @@ def describe(request: NewExperiment) -> Description:
     description = Description(request, key, algorithm.options(), epsilon)
     if not request.low <= description.default_reward <= request.high:
         raise invalid("default_reward", f"default_reward must lie in [{request.low:g}, {request.high:g}]")
+    if request.binary and description.default_reward not in {request.low, request.high}:
+        ends = f"{request.low:g} or {request.high:g}"
+        raise invalid("default_reward", f"default_reward must be {ends} where rewards are binary")
+    if request.control is not None and request.control not in request.arms:
+        raise invalid("control", f"control must be one of the arms, got {request.control!r}")
     if plan is None or not plan.learns:
         raise invalid("options", f"{key} would have nothing to find out with these options")
     if plan.size > MOST_SLOTS:

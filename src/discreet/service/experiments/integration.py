@@ -7,6 +7,7 @@ from typing import Literal
 from discreet._wording import duration, plural
 from discreet.service.experiments.descriptions import Description
 from discreet.service.messages import Finding, TestedUnitView
+from discreet.service.storage.schema import TestedUnit
 
 TestState = Literal["open", "full", "ended"]
 ENOUGH = 5
@@ -14,6 +15,25 @@ ENOUGH = 5
 MANY = 20
 """The number of units from which on it is odd that none came twice."""
 _REPORT = "Send PUT /v1/rewards/{assignment} with the token of the assignment, and a key with the scope report"
+
+
+def view(description: Description, unit: TestedUnit, now: float) -> TestedUnitView:
+    """Return a unit of a test as the team sees it, with what it would count as.
+
+    Args:
+        description: The experiment's description.
+        unit: The unit.
+        now: The time.
+    """
+    sent = {name: getattr(unit, name) for name in ("number", "unit", "asked_at", "asks", "deadline")}
+    told = {name: getattr(unit, name) for name in ("reward", "told_at", "again")}
+    return TestedUnitView(arm=description.arms[unit.arm], counts_as=_counts_as(description, unit, now), **sent, **told)
+
+
+def _counts_as(description: Description, unit: TestedUnit, now: float) -> float | None:
+    if unit.reward is not None and unit.told_at is not None and unit.told_at <= unit.deadline:
+        return description.worth(unit.reward)
+    return description.default_reward if unit.deadline < now else None
 
 
 def check(
@@ -103,6 +123,13 @@ def _about_values(description: Description, rewards: Sequence[float]) -> Iterato
         advice = "Divide rewards so that they fit, or change the draft's range (low, high), which cannot be done later."
         kind = "all-out-of-range" if len(outside) == len(rewards) else "some-out-of-range"
         yield Finding("problem", kind, words, advice)
+    between = [one for one in rewards if low < one < high] if description.request.binary else []
+    if between:
+        words = (
+            f"{len(between)} of {len(rewards)} rewards lie between {low:g} and {high:g}, though they are said to be "
+            "binary: each would be moved to the nearer end."
+        )
+        yield Finding("problem", "between", words, "Report one of the two, or make a draft that is not binary.")
     if len(rewards) >= ENOUGH and len(set(rewards)) == 1:
         advice = "Report what happened, for everybody: also 0 for those who did nothing."
         yield Finding("problem", "same-reward", f"All {len(rewards)} rewards are {rewards[0]:g}.", advice)

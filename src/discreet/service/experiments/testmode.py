@@ -381,7 +381,7 @@ def _place(test: TestMode, unit: TestedUnit) -> Place:
 
 def _report(row: Experiment, test: TestMode, units: Sequence[TestedUnit], now: float) -> m.TestReport:
     description = described(row)
-    shown = [_view(description, one, now) for one in units]
+    shown = [integration.view(description, one, now) for one in units]
     ends_at = test.began_at + LASTS
     return m.TestReport(
         experiment=row.name,
@@ -396,16 +396,3 @@ def _report(row: Experiment, test: TestMode, units: Sequence[TestedUnit], now: f
         findings=integration.check(description, shown, unknown=test.unknown, stale=test.stale, now=now),
         assignments=shown,
     )
-
-
-def _view(description: Description, unit: TestedUnit, now: float) -> m.TestedUnitView:
-    sent = {name: getattr(unit, name) for name in ("number", "unit", "asked_at", "asks", "deadline")}
-    told = {name: getattr(unit, name) for name in ("reward", "told_at", "again")}
-    counts_as = _counts_as(description, unit, now)
-    return m.TestedUnitView(arm=description.arms[unit.arm], counts_as=counts_as, **sent, **told)
-
-
-def _counts_as(description: Description, unit: TestedUnit, now: float) -> float | None:
-    if unit.reward is not None and unit.told_at is not None and unit.told_at <= unit.deadline:
-        return min(max(unit.reward, description.request.low), description.request.high)
-    return description.default_reward if unit.deadline < now else None

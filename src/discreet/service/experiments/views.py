@@ -27,6 +27,19 @@ def experiment_view(transaction: Transaction, row: Experiment) -> ExperimentView
         ServiceProblem: A release was changed in the database.
     """
     (history,) = histories(transaction, [row])
+    return view_in(row, history)
+
+
+def view_in(row: Experiment, history: History) -> ExperimentView:
+    """Return an experiment from what was read of it.
+
+    Args:
+        row: The experiment.
+        history: Its history.
+
+    Raises:
+        ServiceProblem: A release was changed in the database.
+    """
     try:
         return _view(row, history)
     except PrivacyError as error:
@@ -75,7 +88,8 @@ def _view(row: Experiment, history: History, problem: str | None = None) -> Expe
         problem=problem,
         **_fields(row, "name", "state", "algorithm", "population", "created_at", "started_at", "ended_at"),
         test_until=row.test_until,
-        **_fields(description.request, "description", "low", "high", "window", "source"),
+        control=description.control,
+        **_fields(description.request, "description", "low", "high", "window", "source", "binary", "drifting"),
     )
 
 
@@ -90,6 +104,19 @@ def epoch_views(transaction: Transaction, row: Experiment) -> list[EpochView]:
         ServiceProblem: A release was changed in the database.
     """
     (history,) = histories(transaction, [row])
+    return epochs_in(row, history)
+
+
+def epochs_in(row: Experiment, history: History) -> list[EpochView]:
+    """Return all epochs of an experiment from what was read of it.
+
+    Args:
+        row: The experiment.
+        history: Its history.
+
+    Raises:
+        ServiceProblem: A release was changed in the database.
+    """
     try:
         released = verified(row, history.released)
     except PrivacyError as error:

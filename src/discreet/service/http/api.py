@@ -180,7 +180,7 @@ class API:
                 continue
             if not math.isfinite(reward):
                 raise invalid("reward", "reward must be a finite number")
-            told.append(Tell(started, place, started.description.grid.encode(reward, clip=True)))
+            told.append(Tell(started, place, started.description.encode(reward)))
         return await self._with_tests(caller, told, others) if others else told
 
     async def _with_tests(
@@ -318,6 +318,17 @@ class API:
         """
         return m.Releases(self.slow.control.releases(experiment, caller.experiment))
 
+    @operation("GET", f"{ONE}/summary", READ, 404, slow=True)
+    def summary(self, caller: m.KeyView, experiment: str, query: m.SummaryQuery) -> m.Summary:
+        """Lifts against a control with intervals that hold at every look, and which arms may be the best.
+
+        Args:
+            caller: The key of the request.
+            experiment: The experiment's id or name.
+            query: The control, the level, and whether means may change during the experiment.
+        """
+        return self.slow.control.summary(experiment, query, caller.experiment)
+
     @operation("GET", f"{ONE}/plan", ("analyse", "report"), 404, 409)
     def plan(self, caller: m.KeyView, experiment: str) -> m.PlanView:
         """The plan of the open epoch, for whoever aggregates an event log.
@@ -344,10 +355,15 @@ class API:
     # ------------------------------------------------------------------ populations, keys, planning
 
     @operation("GET", "/v1/populations", READ, slow=True)
-    def populations(self, caller: m.KeyView) -> m.Populations:
-        """All populations and their budgets."""
+    def populations(self, caller: m.KeyView, query: m.PopulationsQuery) -> m.Populations:
+        """Populations and their budgets, page by page, by name.
+
+        Args:
+            caller: The key of the request.
+            query: The place of the page.
+        """
         _for_all(caller)
-        return m.Populations(self.slow.control.populations())
+        return self.slow.control.populations(query)
 
     @operation("POST", "/v1/populations", ADMIN, 409, status=201)
     def create_population(self, body: m.NewPopulation) -> m.PopulationView:

@@ -23,7 +23,7 @@ from discreet.service.http import logs
 from discreet.service.http.app import make_app
 from discreet.service.http.background import TICK
 from discreet.service.http.connections import PER_ADDRESS, Connection, raise_file_limit
-from discreet.service.http.workers import supervise
+from discreet.service.http.workers import Pulse, supervise
 from discreet.service.storage import Database, open_database
 
 __all__ = ["Prepared", "Settings", "held", "is_loopback", "listening", "prepare", "run", "serve"]
@@ -188,19 +188,43 @@ def serve(settings: Settings, listener: socket.socket) -> None:
     supervise(settings.workers, run, settings, listener)
 
 
-def run(settings: Settings, listener: socket.socket) -> None:
+def run(settings: Settings, listener: socket.socket, pulse: Pulse | None = None) -> None:
     """Serve in this process until it is told to end.
 
     Args:
         settings: The settings.
         listener: The socket that listens.
+        pulse: What it says that it serves by, if somebody looks.
     """
     logs.configure(settings.log_level, settings.log_format, access_log=settings.access_log)
     options: dict[str, Any] = {"timeout_graceful_shutdown": 10, "access_log": False, "log_config": None}
     options |= {"server_header": False, "http": Connection, "ws": "none"}
     with _signals_held_back():
         app = _app(settings)
-    uvicorn.Server(uvicorn.Config(app, **options)).run([listener])
+    _Server(uvicorn.Config(app, **options), pulse).run([listener])
+
+
+class _Server(uvicorn.Server):
+    """A server whose event loop says, ten times a second, that it turns.
+
+    Args:
+        config: The server's configuration.
+        pulse: What it says it by, if somebody looks.
+    """
+
+    def __init__(self, config: uvicorn.Config, pulse: Pulse | None) -> None:
+        super().__init__(config)
+        self._pulse = pulse
+
+    async def on_tick(self, counter: int) -> bool:
+        """Say that the loop turns; return True if the server should end.
+
+        Args:
+            counter: The number of ticks so far.
+        """
+        if self._pulse is not None:
+            self._pulse.beat()
+        return await super().on_tick(counter)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Text, and_, case, delete, func, or_, selec
 from discreet.service.messages import State
 from discreet.service.storage import schema
 from discreet.service.storage.database import Transaction
-from discreet.service.storage.schema import Epoch, Experiment, Key, Line, Setting
+from discreet.service.storage.schema import Epoch, Experiment, Key, Line, Population, Setting
 
 EPOCH, EXPERIMENT, LEASE, RELEASE = schema.epoch, schema.experiment, schema.lease, schema.release
 KEY, LEDGER, POPULATION = schema.api_key, schema.ledger, schema.population
@@ -268,6 +268,26 @@ def ledger_ends(transaction: Transaction, *populations: str) -> list[LedgerEnd]:
     if populations:
         query = query.where(POPULATION.c.name.in_(populations))
     return [LedgerEnd(*row) for row in transaction.fetch(query)]
+
+
+def list_populations(transaction: Transaction, limit: int, *, after: str = "", offset: int = 0) -> list[Population]:
+    """Return populations by name.
+
+    Args:
+        transaction: The transaction.
+        limit: The largest number of them.
+        after: The name before the first one.
+        offset: The number of further ones before it.
+    """
+    name = POPULATION.c.name
+    query = select(POPULATION).where(name > after).order_by(name).limit(limit).offset(offset)
+    return [Population(*row) for row in transaction.fetch(query)]
+
+
+def count_populations(transaction: Transaction) -> int:
+    """Return the number of all populations."""
+    count: int = transaction.execute(select(func.count()).select_from(POPULATION)).scalar_one()
+    return count
 
 
 def started_after(transaction: Transaction, number: int, limit: int) -> list[Experiment]:

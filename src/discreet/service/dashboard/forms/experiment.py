@@ -46,6 +46,9 @@ def first_values(algorithms: Sequence[m.AlgorithmView], populations: Sequence[m.
         "window": "1",
         "window_unit": "hours",
         "source": "assignments",
+        "control": "",
+        "binary": "no",
+        "drifting": "no",
     }
     return values | option_values(find(algorithms, PERSON_POLICY))
 
@@ -68,6 +71,9 @@ def values_of(view: m.ExperimentView) -> dict[str, str]:
         "window": f"{view.window / SECONDS[unit]:g}",
         "window_unit": unit,
         "source": view.source,
+        "control": "" if not view.arms or view.control == view.arms[0].name else view.control or "",
+        "binary": "yes" if view.binary else "no",
+        "drifting": "yes" if view.drifting else "no",
     }
     return values | {f"option.{name}": _as_text(value) for name, value in view.options.items()}
 
@@ -144,6 +150,9 @@ def _read(fields: Fields, algorithm: m.AlgorithmView) -> m.NewExperiment:
         population=fields.slug("population"),
         source=cast(m.Source, _one_of(fields, "source", "assignments", "totals")),
         description=_description(fields),
+        control=(fields.text("control") or None) if algorithm.kind == "policy" else None,
+        binary=_one_of(fields, "binary", "yes", "no", "") == "yes",
+        drifting=_one_of(fields, "drifting", "yes", "no", "") == "yes",
     )
 
 

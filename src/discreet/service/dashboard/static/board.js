@@ -123,32 +123,125 @@
     };
   }
 
+  // ------------------------------------------------------------------ the picture of lifts
+
+  const LIFTS_HEIGHT = 240;
+
+  // Later looks as a whole: earlier intervals go beyond, or later ones could not be told apart.
+  function rangeOfLifts(chart) {
+    const from = Math.min(chart.epochs.length - 1, Math.ceil((2 / 3) * chart.epochs.length));
+    const ends = chart.control === null ? [] : [0];
+    for (const arm of chart.series) {
+      arm.ends.forEach((pair, i) => pair && i >= from && ends.push(...pair.filter(known)));
+      ends.push(...arm.values.filter((value, i) => known(value) && i >= from));
+    }
+    const low = Math.min(...ends), high = Math.max(...ends), air = 0.08 * (high - low || 1);
+    return [low - air, high + air];
+  }
+
+  function drawBand(u, arm, pixel) {
+    const c = u.ctx;
+    const places = arm.ends.map((pair, i) => pair && {
+      x: u.valToPos(i, "x", true),
+      y: u.valToPos(arm.values[i], "y", true),
+      bottom: u.valToPos(pair[0], "y", true),
+      top: known(pair[1]) ? u.valToPos(pair[1], "y", true) : -1e5,
+    }).filter(Boolean);
+    c.strokeStyle = c.fillStyle = colour(`--hue-${arm.hue}`);
+    c.globalAlpha = 0.14;
+    c.beginPath();
+    [...places.map((p) => [p.x, p.top]), ...places.map((p) => [p.x, p.bottom]).reverse()].forEach(([x, y], i) => (i ? c.lineTo(x, y) : c.moveTo(x, y)));
+    c.fill();
+    c.globalAlpha = 0.7;
+    for (const side of ["top", "bottom"]) stroke(c, places.map((p) => [p.x, p[side]]), pixel);
+    if (places.length === 1) for (const p of places) stroke(c, [[p.x, p.top], [p.x, p.bottom]], 1.5 * pixel);
+    c.globalAlpha = 1;
+    stroke(c, places.map((p) => [p.x, p.y]), 1.5 * pixel);
+    for (const p of places) {
+      c.beginPath();
+      MARKS[arm.hue](c, p.x, p.y, (places.length > 14 ? 0.5 : 0.8) * MARK * pixel);
+      c.fill();
+    }
+  }
+
+  function drawLifts(u, chart) {
+    const c = u.ctx, pixel = devicePixelRatio || 1;
+    c.save();
+    c.beginPath();
+    c.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+    c.clip();
+    if (chart.control !== null) {
+      const zero = u.valToPos(0, "y", true);
+      c.strokeStyle = colour("--ink");
+      stroke(c, [[u.bbox.left, zero], [u.bbox.left + u.bbox.width, zero]], 1.2 * pixel, [5 * pixel, 4 * pixel]);
+    }
+    for (const arm of chart.series) drawBand(u, arm, pixel);
+    c.restore();
+  }
+
+  const signed = (chart, value) => (chart.percent ? `${value > 0 ? "+" : ""}${short(100 * value)} %` : short(value)).replace("-", "−");
+
+  function readLifts(chart, index, into) {
+    if (!known(index)) {
+      into.textContent = "";
+      return;
+    }
+    const arms = chart.series.filter((arm) => arm.ends[index]);
+    into.textContent = `After epoch ${chart.epochs[index]}: ` + arms.map((arm) => `${arm.name} ${signed(chart, arm.values[index])}, ${signed(chart, arm.ends[index][0])} to ${known(arm.ends[index][1]) ? signed(chart, arm.ends[index][1]) : "no limit"}`).join("; ");
+  }
+
+  function liftOptions(chart, width, into) {
+    const every = Math.max(1, Math.ceil(chart.epochs.length / (width / 60))), last = chart.epochs.length - 1;
+    const base = options(chart, width, into);
+    return {
+      ...base,
+      height: LIFTS_HEIGHT,
+      scales: { x: { time: false, range: [-0.4, last + 0.4] }, y: { range: () => rangeOfLifts(chart) } },
+      axes: [
+        { ...base.axes[0], label: "after epoch", splits: () => chart.epochs.map((_, i) => i).filter((i) => i % every === 0), values: (u, splits) => splits.map((i) => String(chart.epochs[i])) },
+        { ...base.axes[1], size: 66, values: (u, splits) => splits.map((value) => signed(chart, value)) },
+      ],
+      series: [{}, ...chart.series.map((arm) => ({ label: arm.name, paths: () => null, points: { show: false } }))],
+      hooks: { draw: [(u) => drawLifts(u, chart)], setCursor: [(u) => readLifts(chart, u.cursor.idx, into)] },
+    };
+  }
+
+  // ------------------------------------------------------------------ painting
+
+  const PICTURES = "[data-chart], [data-lifts]";
+  const dataOf = (plot) => plot.dataset.chart || plot.dataset.lifts;
+
+  function made(plot, chart, into) {
+    if (plot.dataset.chart) return new uPlot(options(chart, plot.clientWidth, into), [chart.epochs, ...chart.series.map((arm) => arm.means)], plot);
+    return new uPlot(liftOptions(chart, plot.clientWidth, into), [chart.epochs.map((_, i) => i), ...chart.series.map((arm) => arm.values)], plot);
+  }
+
   function paint(plot) {
     const before = painted.get(plot);
-    if (before && before.data === plot.dataset.chart && before.u.root.isConnected) return;
+    if (before && before.data === dataOf(plot) && before.u.root.isConnected) return;
     if (before) before.u.destroy();
-    const chart = JSON.parse(plot.dataset.chart);
+    const chart = JSON.parse(dataOf(plot));
     const into = document.createElement("p");
     into.className = "readout";
     into.setAttribute("aria-hidden", "true");
     plot.replaceChildren();
-    const u = new uPlot(options(chart, plot.clientWidth, into), [chart.epochs, ...chart.series.map((arm) => arm.means)], plot);
+    const u = made(plot, chart, into);
     plot.append(into);
-    painted.set(plot, { u, data: plot.dataset.chart });
+    painted.set(plot, { u, data: dataOf(plot) });
     if (!before) watch(plot);
   }
 
   function watch(plot) {
     new ResizeObserver(() => {
       const { u } = painted.get(plot);
-      if (plot.clientWidth && plot.clientWidth !== u.width) u.setSize({ width: plot.clientWidth, height: HEIGHT });
+      if (plot.clientWidth && plot.clientWidth !== u.width) u.setSize({ width: plot.clientWidth, height: u.height });
     }).observe(plot);
   }
 
-  const paintAll = () => document.querySelectorAll("[data-chart]").forEach(paint);
+  const paintAll = () => document.querySelectorAll(PICTURES).forEach(paint);
 
   function repaintAll() {
-    document.querySelectorAll("[data-chart]").forEach((plot) => {
+    document.querySelectorAll(PICTURES).forEach((plot) => {
       const before = painted.get(plot);
       if (before) before.data = null;
     });

@@ -1,0 +1,60 @@
+"""Sphinx's settings. Nothing is fetched when the site is read: no fonts, no scripts, no search from elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from latex2mathml.converter import convert
+
+from discreet._version import __version__
+
+project = "discreet"
+author = "The discreet developers"
+copyright = "The discreet developers"  # noqa: A001  (Sphinx's name for it)
+version = release = __version__
+extensions = ["myst_parser", "sphinx_copybutton"]
+root_doc = "index"
+smartquotes = False  # it would make a dash of --option
+html_theme = "furo"
+html_title = f"discreet {__version__}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_favicon = "static/favicon.svg"
+html_show_sphinx = False
+html_copy_source = False
+html_permalinks_icon = "#"
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0068a3", "color-brand-content": "#0068a3"},
+    "dark_css_variables": {"color-brand-primary": "#6cbcf0", "color-brand-content": "#6cbcf0"},
+}
+pygments_style, pygments_dark_style = "friendly", "github-dark"
+templates_path: list[str] = []
+myst_enable_extensions = ["colon_fence", "dollarmath", "deflist", "attrs_block"]
+myst_heading_anchors = 5
+myst_dmath_double_inline = True
+suppress_warnings = ["misc.highlighting_failure"]  # a block of output is in no language
+toc_object_entries_show_parents = "hide"
+python_maximum_signature_line_length = 88
+copybutton_exclude = ".linenos, .gp, .go"
+html_math_renderer = "mathml"
+
+
+def _inline(self: Any, node: Any) -> None:
+    self.body.append(convert(node.astext()))
+    raise _skip()
+
+
+def _block(self: Any, node: Any) -> None:
+    self.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    raise _skip()
+
+
+def _skip() -> Exception:
+    from docutils.nodes import SkipNode  # noqa: PLC0415
+
+    return SkipNode()
+
+
+def setup(app: Any) -> None:
+    """Write formulas as MathML, which browsers draw by themselves."""
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))

@@ -49,7 +49,8 @@ def needed(name):
         return {"epsilon": 1.0, "first_guess": 256}
     if name in examples.TESTS:
         return {"epsilon": 1.0, **examples.TESTS[name]}
-    wanted = {"epsilon": 1.0, "beta": 0.1} if name in ("dp-bai", "dp-bai-sharp") else {"epsilon": 1.0}
+    searches = ("dp-bai", "dp-bai-sharp", "dp-bai-evidence")
+    wanted = {"epsilon": 1.0, "beta": 0.1} if name in searches else {"epsilon": 1.0}
     return {key: value for key, value in wanted.items() if accepts(name, key)}
 
 

@@ -246,6 +246,6 @@ def _best_arm_picture(found: EvidenceFindings) -> Picture:
             Panel(f"ε = {epsilon:g}", clouds=clouds, ticks=ticks, x_label="", y_label="pulls until one arm is left",
                   y_log=True)
         )  # fmt: skip
-    title = f"Pulls to find the best arm (wrong with probability {BETA:g} at most), and how many times fewer on average"
+    title = "Pulls to find the best arm, and how many times fewer on average"
     shown = [found.search(key, on, e) for e in study.epsilons for on in study.instances for key in (SHARP, EVIDENCE)]
     return Picture("evidence-best-arm", title, panels, columns=1, stretch=1.9, simulations=shown)

@@ -17,9 +17,10 @@ from discreet.service.experiments.epsilon import as_text
 from discreet.service.experiments.standing import histories, verified
 from discreet.service.experiments.summaries import ledger_of
 from discreet.service.experiments.upkeep.checking import Checked
-from discreet.service.experiments.verdicts import number
+from discreet.service.experiments.verdicts import number, power
 from discreet.service.storage import Experiment, Transaction, queries
 
+_CLOSE = 0.99  # of the sum: what is nearer to it is hardly less
 _PERSON = "For each person: whatever all these experiments show together is at most e^epsilon times as likely with one"
 
 
@@ -90,7 +91,7 @@ def population_report(
         experiments=count,
         delta=query.delta,
         epsilon_at_delta=at_delta,
-        words=_words(population, count, at_delta, query.delta),
+        words=_words(population, at_delta, query.delta),
         parts=[_part(row) for row in held],
         intact=not checked.problems,
         verified=checked.lines,
@@ -120,17 +121,19 @@ def _part(row: Experiment) -> m.BudgetPart:
     return m.BudgetPart(row.uid, row.name, row.state, unit, as_text(queries.part_of(row)))
 
 
-def _words(population: m.PopulationView, count: int, at_delta: float, delta: float) -> list[str]:
+def _words(population: m.PopulationView, at_delta: float, delta: float) -> list[str]:
     found = [
         f"{_PERSON} person’s rewards as with others in their place, with epsilon {population.reserved} so far, and "
         f"never more than {population.budget}. Experiments whose unit is an event protect one reward that far, and a "
         "person with many of them less.",
         "This sum is enforced: an experiment that would exceed the budget does not start.",
     ]
-    if count > 1:
+    if at_delta < _CLOSE * float(population.reserved):
         found.append(
-            f"If a chance of {delta:g} that this fails is accepted (delta), the same experiments cost "
+            f"If a chance of {power(delta)} that this fails is accepted (delta), the same experiments cost "
             f"{number(at_delta)} together, since their losses seldom add up; that holds if each epsilon was chosen "
             "without regard to what others had released. It is for comparison, and nothing is spent by it."
         )
+    else:
+        found.append(f"At a delta of {power(delta)} the same experiments cost hardly less: they are few, or large.")
     return found

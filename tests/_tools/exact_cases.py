@@ -253,6 +253,22 @@ def stopping(name, samples, low, epsilon=LARGE):
     return run
 
 
+def sequential(*ones):
+    """Run a test of a mean on blocks with so many ones each, near its limits."""
+    with coarse_grid():
+        made = discreet.make_rule("dp-test", epsilon=EPSILON, null=0.3, alternative=0.6, alpha=0.2, beta=0.2)
+
+    def run(noise):
+        driver = Totals(made, noise)
+        for paid in ones:
+            if driver.plan() is None:
+                break
+            driver.close_steps({None: paid})
+        return driver.algorithm.samples, driver.algorithm.verdict, seen(driver.ledger)
+
+    return run
+
+
 def inverse(samples, alpha):
     """Run inverse sampling, whose first tests come after a few samples at a large alpha and beta."""
     made = discreet.make_rule("dp-inverse", epsilon=LARGE, alpha=alpha, beta=0.99, low=0, high=1)
@@ -351,6 +367,25 @@ def person(name, one, other, reach, left):
     return Case(epochs(made, *one), epochs(made, *other), reach, lost=1 - left ** len(one))
 
 
+def tested(name, *totals):
+    """Run a test of an arm against a control on the totals of both, block by block."""
+    return epochs(policy(name, base_rate=0.3, effect=0.3, alpha=0.2, beta=0.2), *totals)
+
+
+TEST_CASES = {
+    **{
+        case: Case(tested(name, *one), tested(name, *other), reach)
+        for name, low, high in (("dp-ab", 2, 6), ("dp-ab-open", 1, 2))
+        for case, one, other, reach in (
+            (name, [(low, high)], [(low, high + 1)], 4),
+            (f"{name}, first of two looks", [(low, high), (low, high)], [(low + 1, high), (low, high)], 1),
+            (f"{name}, second of two looks", [(low, high), (low, high)], [(low, high), (low, high + 1)], 1),
+        )
+    },
+    "dp-test": Case(sequential(1), sequential(2), 4),
+    "dp-test, second of two looks": Case(sequential(2, 0), sequential(2, 1), 2),
+}  # fmt: skip
+
 ELIMINATION_CASES = {
     "dp-se": elimination("dp-se", [(200, 160)], [(201, 160)], 4),
     "dp-se, a tie": elimination("dp-se", [(200, 200)], [(200, 201)], 2),
@@ -386,7 +421,8 @@ ELIMINATION_CASES = {
 
 BATCHED = {
     "adap-ucb": {}, "adap-klucb": {}, "dp-klucb": {}, "dp-imed": {"first_batch": 1},
-    "dp-chernoff-imed": {"first_batch": 1},
+    "dp-chernoff-imed": {"first_batch": 1}, "dp-bai-evidence": {"first_batch": 1, "beta": 0.1},
+    "dp-bai-budget": {"first_batch": 1, "horizon": 100},
 }  # fmt: skip
 TREE, HYBRID = {"horizon": 3}, {"epsilon": 20.0}
 STEPPED = {"horizon": 3, "epsilon": LARGE, "preset": "all-trees"}
@@ -399,6 +435,11 @@ INDEX_CASES = {
         f"{name}, {where}": Case(batches(name, (1, 0), 1, **options), batches(name, *changed, **options), 1)
         for name, options in BATCHED.items()
         for where, changed in (("first batch", ((0, 0), 1)), ("second batch", ((1, 0), 0)))
+    },
+    **{
+        f"{name}, the leader": Case(batches(name, (0, 0), 0, **more), batches(name, (0, 1), 0, **more), 1)
+        for name, more in BATCHED.items()
+        if name.startswith("dp-bai")
     },
     "dp-paired-imed": Case(
         batches("dp-paired-imed", (0, 0), (1, 0), first_batch=1),
@@ -463,7 +504,7 @@ RULE_CASES = {
     ),
 }  # fmt: skip
 
-CASES = {**MECHANISM_CASES, **ELIMINATION_CASES, **INDEX_CASES, **RULE_CASES}
+CASES = {**MECHANISM_CASES, **ELIMINATION_CASES, **TEST_CASES, **INDEX_CASES, **RULE_CASES}
 
 
 def about(case):

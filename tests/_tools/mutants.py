@@ -26,6 +26,7 @@ import pytest
 import discreet
 from discreet.bandits._batched import BatchedPolicy
 from discreet.bandits._elimination import Elimination
+from discreet.bandits._evidence_search import EvidenceSearch
 from discreet.bandits._vectors import VectorElimination
 from discreet.core.noise import PrivateNoise, scale_for
 from discreet.core.plans import TotalsQuery
@@ -36,7 +37,9 @@ from discreet.drivers.open_epoch import OPEN, TOLD, OpenEpoch
 from discreet.mechanisms import Curator, HybridCounter, NoisyTotals, SharedVectors, SparseVector, Trees
 from discreet.mechanisms._mechanism import Mechanism
 
-BATCHED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed")
+BATCHED = (
+    "adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed", "dp-bai-evidence", "dp-bai-budget",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,7 @@ def bare_answers(patch, kind, is_bare):
         "dp-nas-released, first block", "dp-bernstein, first block", "dp-se", "dp-bai", "binary-tree",
         "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch", "dp-chernoff-imed, first batch",
         "lazy-ucb, first block", "dp-se-sharp", "prefix-above-threshold, after a no", "dp-ucb, all trees, first step",
+        "dp-ab, first of two looks", "dp-ab-open, second of two looks",
     ],
     audit=["dp-se", "dp-se-sharp", "dp-imed", "lazy-ucb"],
 )  # fmt: skip
@@ -327,7 +331,7 @@ def tells_the_noisy_query(patch):
         "laplace", "laplace, pairs", "laplace, held", "above-threshold", "binary-tree", "dp-se", "dp-bai", "dp-ucb",
         "dp-se-modified", "dp-se-svt", "dp-exp-nas", "dp-nas", "dp-nas-released, second block", "dp-bernstein, halting",
         "dp-se-sharp", "dp-bai-sharp", "prefix-above-threshold, no yes", "prefix-above-threshold, first test",
-        "dp-nas-one-sided", "dp-se-difference", "dp-se-pairs", "dp-se-one-vector",
+        "dp-nas-one-sided", "dp-se-difference", "dp-se-pairs", "dp-se-one-vector", "dp-ab", "dp-ab-open", "dp-test",
     ],
     audit=["laplace", "binary-tree", "hybrid-counter", "dp-imed", "dp-nas-released"],
     scales=["dp-nas", "dp-exp-nas", "dp-se", "dp-se-svt", "dp-ucb", "dp-ucb-hybrid", "lazy-ucb", "guess-and-double"],
@@ -593,6 +597,22 @@ def drops_by_exact_totals(patch):
         self._viable = [arm for arm, total in totals.items() if not self.is_behind(self.epoch, best - total, total)]
 
     patch.setattr(discreet.DPSharpElimination, "_decide", decide)
+
+
+@mutant(exact=["dp-bai-evidence, the leader", "dp-bai-budget, the leader"], audit=["dp-bai-evidence"])
+def leads_by_exact_totals(patch):
+    """The leader is who has the most exact total of an epoch, and only what is published has noise."""
+    leaked = leak(patch)
+    honest = EvidenceSearch._decide
+
+    def decide(self, releases):
+        honest(self, releases)
+        if len(leaked) > 1:
+            leader = self._index[max(leaked, key=leaked.__getitem__)]
+            if leader != self._leader:
+                self._leader, self._challenger = leader, self._leader
+
+    patch.setattr(EvidenceSearch, "_decide", decide)
 
 
 @mutant(

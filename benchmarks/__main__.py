@@ -295,7 +295,8 @@ def main():
     )
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
-    rows += door() + statements() + general_arms() + asked() + kernels() + simulated_rules() + epoch_policies() + peers()
+    rows += door()
+    rows += statements() + general_arms() + asked() + kernels() + simulated_rules() + epoch_policies() + peers()
     rows += horizons() + service()
     if not arguments.fast:
         rows += crowd() + growth() + logs(watched) + evaluation()

@@ -23,7 +23,10 @@ def test_arms_may_be_a_number():
 
 def test_to_find_the_best_arm():
     found = recommend(3, epsilon=1.0, goal="best-arm", beta=0.01, horizon=10**6)
-    assert isinstance(found.make(), discreet.DPSharpBestArm)
+    assert isinstance(found.make(), discreet.DPEvidenceBestArm)
+    late = recommend(3, epsilon=1.0, goal="best-arm", delayed=True)
+    assert isinstance(late.make(), discreet.DPSharpBestArm)
+    assert "fewer epochs" in late.reason
     drifting = recommend(3, epsilon=1.0, goal="best-arm", drifting=True).make()
     assert isinstance(drifting, discreet.DPBestArm)
     assert found.options == {"epsilon": 1.0, "beta": 0.01, "max_pulls": 10**6}

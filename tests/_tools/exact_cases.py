@@ -386,7 +386,8 @@ ELIMINATION_CASES = {
 
 BATCHED = {
     "adap-ucb": {}, "adap-klucb": {}, "dp-klucb": {}, "dp-imed": {"first_batch": 1},
-    "dp-chernoff-imed": {"first_batch": 1},
+    "dp-chernoff-imed": {"first_batch": 1}, "dp-bai-evidence": {"first_batch": 1, "beta": 0.1},
+    "dp-bai-budget": {"first_batch": 1, "horizon": 100},
 }  # fmt: skip
 TREE, HYBRID = {"horizon": 3}, {"epsilon": 20.0}
 STEPPED = {"horizon": 3, "epsilon": LARGE, "preset": "all-trees"}
@@ -399,6 +400,11 @@ INDEX_CASES = {
         f"{name}, {where}": Case(batches(name, (1, 0), 1, **options), batches(name, *changed, **options), 1)
         for name, options in BATCHED.items()
         for where, changed in (("first batch", ((0, 0), 1)), ("second batch", ((1, 0), 0)))
+    },
+    **{
+        f"{name}, the leader": Case(batches(name, (0, 0), 0, **more), batches(name, (0, 1), 0, **more), 1)
+        for name, more in BATCHED.items()
+        if name.startswith("dp-bai")
     },
     "dp-paired-imed": Case(
         batches("dp-paired-imed", (0, 0), (1, 0), first_batch=1),

@@ -26,6 +26,7 @@ import pytest
 import discreet
 from discreet.bandits._batched import BatchedPolicy
 from discreet.bandits._elimination import Elimination
+from discreet.bandits._evidence_search import EvidenceSearch
 from discreet.bandits._vectors import VectorElimination
 from discreet.core.noise import PrivateNoise, scale_for
 from discreet.core.plans import TotalsQuery
@@ -36,7 +37,9 @@ from discreet.drivers.open_epoch import OPEN, TOLD, OpenEpoch
 from discreet.mechanisms import Curator, HybridCounter, NoisyTotals, SharedVectors, SparseVector, Trees
 from discreet.mechanisms._mechanism import Mechanism
 
-BATCHED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed")
+BATCHED = (
+    "adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed", "dp-bai-evidence", "dp-bai-budget",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -593,6 +596,22 @@ def drops_by_exact_totals(patch):
         self._viable = [arm for arm, total in totals.items() if not self.is_behind(self.epoch, best - total, total)]
 
     patch.setattr(discreet.DPSharpElimination, "_decide", decide)
+
+
+@mutant(exact=["dp-bai-evidence, the leader", "dp-bai-budget, the leader"], audit=["dp-bai-evidence"])
+def leads_by_exact_totals(patch):
+    """The leader is who has the most exact total of an epoch, and only what is published has noise."""
+    leaked = leak(patch)
+    honest = EvidenceSearch._decide
+
+    def decide(self, releases):
+        honest(self, releases)
+        if len(leaked) > 1:
+            leader = self._index[max(leaked, key=leaked.__getitem__)]
+            if leader != self._leader:
+                self._leader, self._challenger = leader, self._leader
+
+    patch.setattr(EvidenceSearch, "_decide", decide)
 
 
 @mutant(

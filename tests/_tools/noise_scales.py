@@ -69,6 +69,8 @@ SCALES = {
     "dp-bai": {1},
     "dp-se-sharp": {1},
     "dp-bai-sharp": {1},
+    "dp-bai-evidence": {1},
+    "dp-bai-budget": {1},
     "dp-se-person": {2, 4, 8, 16},  # a half of epsilon, a quarter, and so on: four epochs fit into the horizon
     "dp-se-sharp-person": {round(3 * 1.5**epoch, 5) for epoch in range(5)},
     "adap-ucb": {1},

@@ -60,7 +60,7 @@ def totals_of(plan, seed=0):
         steps = coins(count, 0.6, seed + number).astype(np.int64) * 2**20
         sums = plan.statistic.accumulator(2**20)
         sums.add(steps)
-        totals[arm] = steps if plan.many_tests else sums.values
+        totals[arm] = plan.between_tests(steps) if plan.many_tests else sums.values
     return totals
 
 

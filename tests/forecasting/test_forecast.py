@@ -22,12 +22,22 @@ def test_a_forecast_has_a_row_for_each_epsilon(found):
     assert [row.epsilon for row in found] == [0.1, 1.0]
     assert len(found) == 2
     for row in found:
-        assert 0 < row.median <= row.high <= row.worst_case
+        assert 0 < row.median <= row.high
         assert row.right >= 0.95
         assert row.days == pytest.approx(row.mean / 100)
-        assert row.worst_days == pytest.approx(row.worst_case / 100)
+        assert (row.worst_case, row.worst_days) == (None, None)
     assert found[0].mean > found[1].mean  # more privacy, more people
-    assert found.algorithm == "dp-bai-sharp"
+    assert found.algorithm == "dp-bai-evidence"
+    assert "promised" not in str(found).lower()
+
+
+def test_a_search_that_promises_a_number_says_it():
+    found = forecast(RATES, epsilon=[0.1, 1], beta=0.05, per_day=100, policy="dp-bai-sharp")
+    for row, fewer in zip(found, forecast(RATES, epsilon=[0.1, 1], beta=0.05), strict=True):
+        assert 0 < row.median <= row.high <= row.worst_case
+        assert row.worst_days == pytest.approx(row.worst_case / 100)
+        assert fewer.mean < 1.05 * row.mean
+    assert "Promised is what it takes at most" in str(found)
 
 
 def test_a_forecast_shows_itself(found):
@@ -63,6 +73,8 @@ def test_a_gap_alone_is_the_worst_case_and_says_so():
     assert (row.mean, row.right, found.runs) == (None, None, 0)
     assert "This is the worst case" in str(found)
     assert "give a base rate and a lift" in str(found)
+    assert "dp-bai-evidence, which is recommended" in str(found)
+    assert found.algorithm == "dp-bai-sharp"
     assert "mean" not in str(found)
     assert found.plot().axes
 

@@ -9,14 +9,16 @@ from scipy import stats
 import discreet
 from discreet import ArgumentError, SimulatedNoise, Totals
 from discreet.core import tails
+from discreet.core.lead_evidence import lead_evidence as scalar_evidence
+from discreet.forecasting import evidence_at_once, tests_at_once
 from discreet.forecasting import race as race_module
-from discreet.forecasting import tests_at_once
 from discreet.forecasting.race import race, worst_case
 from discreet.lab import simulate
 
 LEVEL = 1e-6
 SEARCHES = {
     "dp-bai-sharp": lambda arms, **more: discreet.DPSharpBestArm(arms, beta=0.05, **more),
+    "dp-bai-evidence": lambda arms, **more: discreet.DPEvidenceBestArm(arms, beta=0.05, **more),
     "dp-bai": lambda arms, **more: discreet.DPBestArm(arms, beta=0.05, **more),
     "dp-se-sharp-person": lambda arms, **more: discreet.DPSharpPersonElimination(arms, beta=0.05, **more),
     "dp-se-person": lambda arms, **more: discreet.DPPersonElimination(arms, beta=0.05, **more),
@@ -124,7 +126,7 @@ def test_what_cannot_be_raced_is_refused():
         worst_case(SEARCHES["dp-bai-sharp"]([0, 1], epsilon=1.0), [1e-8])
 
 
-@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("name", [name for name in SEARCHES if name != "dp-bai-evidence"])
 def test_the_promise_is_kept_and_is_that_of_the_schedule(name):
     policy, rates = SEARCHES[name](range(3), epsilon=1.0), [0.5, 0.3, 0.8]
     people, epochs = worst_case(policy, [0.3, 0.5])
@@ -146,16 +148,47 @@ SETTINGS = [
 
 
 @pytest.mark.study
+@pytest.mark.parametrize("name", ["dp-bai-sharp", "dp-bai-evidence"])
 @pytest.mark.parametrize("case", range(len(SETTINGS)))
-def test_the_mean_of_a_thousand_true_runs_is_near_the_forecast(case, page):
+def test_the_mean_of_a_thousand_true_runs_is_near_the_forecast(case, name, page):
     rates, options = SETTINGS[case]
-    true = simulate("dp-bai-sharp", rates, horizon=10**9, runs=1000, seed=case + 1, beta=0.05, engine=None, **options)
+    if name == "dp-bai-evidence":
+        options = {key: value for key, value in options.items() if key != "growth"}
+    true = simulate(name, rates, horizon=10**9, runs=1000, seed=case + 1, beta=0.05, engine=None, **options)
     people = true.dropped.max(axis=1)
-    policy = discreet.DPSharpBestArm(range(len(rates)), beta=0.05, **options)
+    policy = discreet.make_policy(name, range(len(rates)), beta=0.05, **options)
     found = race(policy, rates, 3000, seed=0).people
     off = found.mean() / people.mean() - 1
-    page("Forecasts", rates=str(rates), options=str(options), forecast=round(found.mean()), true=round(people.mean()),
-         off=f"{off:+.1%}")  # fmt: skip
+    page("Forecasts", search=name, rates=str(rates), options=str(options), forecast=round(found.mean()),
+         true=round(people.mean()), off=f"{off:+.1%}")  # fmt: skip
     print(f"{rates} {options}: forecast {found.mean():,.0f}, true mean {people.mean():,.0f}, {off:+.1%}")
     assert abs(off) < 0.05
     assert people.min() > 0
+
+
+def pairs_of(count, epsilon, seed):
+    """Pairs of totals such as searches have, at one epsilon."""
+    rng = np.random.default_rng(seed)
+    sizes = [np.exp(rng.uniform(3, 12, count)).astype(int).astype(float) for _ in range(2)]
+    noises, means = [rng.integers(1, 12, count) for _ in range(2)], rng.random(count) ** 2
+    spread = np.sqrt(means * (1 - means) / np.minimum(*sizes) + 2 / (epsilon * np.minimum(*sizes)) ** 2)
+    means = [means, np.clip(means - rng.uniform(0, 5, count) * spread, 0, 1)]
+    totals = [rng.binomial(size.astype(int), mean) + rng.laplace(0, 1 / epsilon, count)
+              for size, mean in zip(sizes, means, strict=True)]  # fmt: skip
+    return evidence_at_once.Pairs(totals[0], sizes[0], noises[0], totals[1], sizes[1], noises[1])
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_evidence_of_many_pairs_is_that_of_each(epsilon):
+    pairs, level = pairs_of(150, epsilon, 1), 2.0
+    found = evidence_at_once.lead_evidence(pairs, epsilon, level)
+    each = np.array([
+        scalar_evidence(total, count, int(noises), other, rest, int(others), epsilon)
+        for total, count, noises, other, rest, others in zip(*pairs, strict=True)
+    ])  # fmt: skip
+    assert 3 < (each >= level).sum() < 147
+    assert (each >= level).tolist() == (found >= level).tolist()
+    assert found[each >= level] == pytest.approx(each[each >= level], abs=1e-8)
+    assert (found >= each - 1e-8).all()
+    assert (found <= each + 0.5).all()
+    assert (found - each).mean() < 0.02

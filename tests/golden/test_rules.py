@@ -62,7 +62,10 @@ def listed(releases, prices):
 
 
 def end_of(rule, run):
-    found = {"finished": rule.finished, "samples": rule.samples, "halted": rule.halted, "estimate": rule.estimate}
+    estimate = rule.estimate
+    if estimate is not None and rule.key in {"inverse", "dp-inverse"}:
+        estimate = round(estimate, 9)  # a result of long sums of floats, whose last digits are the machine's
+    found = {"finished": rule.finished, "samples": rule.samples, "halted": rule.halted, "estimate": estimate}
     if "ledger" in run["end"]:
         found["ledger"] = listed(rule.ledger, run["prices"])
     return found

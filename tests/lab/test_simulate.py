@@ -47,7 +47,8 @@ def needed(name):
     """The options that a policy cannot do without, and guess-and-double's."""
     if name == "guess-and-double":
         return {"epsilon": 1.0, "first_guess": 256}
-    wanted = {"epsilon": 1.0, "beta": 0.1} if name in ("dp-bai", "dp-bai-sharp") else {"epsilon": 1.0}
+    searches = ("dp-bai", "dp-bai-sharp", "dp-bai-evidence")
+    wanted = {"epsilon": 1.0, "beta": 0.1} if name in searches else {"epsilon": 1.0}
     return {key: value for key, value in wanted.items() if accepts(name, key)}
 
 

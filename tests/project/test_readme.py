@@ -24,7 +24,7 @@ def test_the_code_blocks_run_in_order(tmp_path, monkeypatch, capsys):
     assert bandit.best_arm == "red"
     assert "red is better than blue: lift +" in said
     assert namespace["answer"].best_arm == "b"
-    assert namespace["policy"].key == "dp-bai-sharp"
+    assert namespace["policy"].key == "dp-bai-evidence"
 
 
 def test_what_is_experimental_is_marked():

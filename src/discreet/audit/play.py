@@ -293,12 +293,12 @@ def by_sums(rule: StoppingRule, rewards: Rewards, length: int, cuts: Iterable[in
         cuts: The samples after which the rule is saved and loaded, if a plan or a test ends there.
     """
     session, start, left = Session(rule), 0, [*cuts, length]
-    while (plan := session.plan()) is not None and start + (1 if plan.many_tests else plan.size) <= length:
-        if plan.many_tests:  # one test after each sample: up to the next cut
-            plan = plan.until(min(plan.size, left[0] - start))
+    while (plan := session.plan()) is not None and start + (plan.until(1) if plan.many_tests else plan).size <= length:
+        if plan.many_tests:  # up to the next cut, or the first test after it
+            plan = plan.until(max(1, plan.tests_within(left[0] - start)))
         steps = rewards.steps(0, start + 1, start + plan.size)
-        statistic: Any = steps
-        if not plan.many_tests:
+        statistic: Any = plan.between_tests(steps) if plan.many_tests else None
+        if statistic is None:
             sums = plan.statistic.accumulator(rule.grid.width)
             sums.add(steps)
             statistic = sums.values if len(sums.values) > 1 else sums.values[0]

@@ -5,8 +5,10 @@ from discreet.bandits.adap_klucb import AdaPKLUCB
 from discreet.bandits.adap_ucb import AdaPUCB
 from discreet.bandits.dp_arms_elimination import DPArmsElimination
 from discreet.bandits.dp_best_arm import DPBestArm
+from discreet.bandits.dp_budget_best_arm import DPBudgetBestArm
 from discreet.bandits.dp_chernoff_imed import DPChernoffIMED
 from discreet.bandits.dp_difference_elimination import DPDifferenceElimination
+from discreet.bandits.dp_evidence_best_arm import DPEvidenceBestArm
 from discreet.bandits.dp_hybrid_ucb import DPHybridUCB
 from discreet.bandits.dp_imed import DPIMED
 from discreet.bandits.dp_klucb import DPKLUCB
@@ -43,8 +45,10 @@ __all__ = [
     "AnytimeLazyUCB",
     "DPArmsElimination",
     "DPBestArm",
+    "DPBudgetBestArm",
     "DPChernoffIMED",
     "DPDifferenceElimination",
+    "DPEvidenceBestArm",
     "DPHybridUCB",
     "DPOneVectorElimination",
     "DPPairedIMED",

@@ -60,13 +60,16 @@ class CoinGrid(Grid):
             value = self._outside(value, clip)
         return int(self.encode_checked(np.array([value]), noise)[0])
 
-    def encode_checked(self, values: NDArray[np.float64], noise: Noise | None = None) -> NDArray[np.float64]:
+    def encode_checked(self, values: NDArray[np.float64], noise: Noise | None = None) -> NDArray[Any]:
         """Return values that `check_array` has returned as coins, 0 or 1.
 
         Args:
             values: Rewards in the range.
             noise: A simulated source of random numbers; by default the private one.
         """
+        ones: NDArray[Any] = values == self.high
+        if np.count_nonzero(ones) + np.count_nonzero(values == 0) == values.size:  # coins already
+            return ones.view(np.int8)
         chances: NDArray[np.float64] = values / self.high
         between = chances * chances != chances
         if between.any():

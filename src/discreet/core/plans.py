@@ -8,6 +8,7 @@ None asks for nothing, and costs nothing. Whoever meets a type or a value that i
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -296,6 +297,36 @@ class Plan(NamedTuple):
         """True if a driver may close it after a part of its rewards, with `until`."""
         query = self.query
         return isinstance(query, SamplesQuery) or (isinstance(query, ThresholdQuery) and len(query.counts) > 1)
+
+    @property
+    def spaced(self) -> bool:
+        """True if it has many tests, and not simply one after each reward: totals between tests are all it needs."""
+        query = self.query
+        return isinstance(query, ThresholdQuery) and len(query.counts) > 1 and not isinstance(query.counts, range)
+
+    def tests_within(self, count: int) -> int:
+        """Return how many tests of a plan of many take place within its first rewards.
+
+        Args:
+            count: The number of rewards.
+        """
+        if not isinstance(self.query, ThresholdQuery):
+            return min(count, self.size)
+        counts = self.query.counts
+        return bisect_right(counts, counts[-1] - self.size + count)
+
+    def between_tests(self, steps: NDArray[Any], before: int = 0) -> NDArray[np.int64]:
+        """Return what a curator takes of rewards for a plan of many tests: their totals between tests.
+
+        Args:
+            steps: The rewards in grid steps, all but the first ones.
+            before: The number of rewards before them, fewer than the first test needs.
+        """
+        if not isinstance(self.query, ThresholdQuery) or self.size == len(self.query.counts):
+            return steps.astype(np.int64)
+        ends = np.array(self.query.counts) - (self.query.counts[-1] - self.size + before)
+        sums: NDArray[np.int64] = np.add.reduceat(steps, np.append(0, ends[:-1]), dtype=np.int64)
+        return sums
 
     def until(self, count: int) -> Plan:
         """Return the plan with its first tests only.

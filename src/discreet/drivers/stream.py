@@ -13,8 +13,11 @@ from discreet.core.errors import FinishedError, StateError
 from discreet.core.grid import CHUNK
 from discreet.core.ledger import Ledger
 from discreet.core.noise import Noise
+from discreet.core.plans import Plan
 from discreet.core.privacy import Privacy
 from discreet.drivers._base import Driver
+
+_SPACED = 64 * CHUNK  # samples per pass where many may lie between two tests: more tests are closed at once
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class Stream(Driver):
     @property
     def ahead(self) -> int:
         """The number of samples until the next decision; 0 when nothing is left to decide."""
-        return 1 if self._many_tests else self._missing
+        return self._missing
 
     @property
     def result(self) -> StoppingResult:
@@ -196,8 +199,9 @@ class Stream(Driver):
         grid = self._algorithm.grid
         values = grid.check_array(samples, self.clip)
         with self._commit_of(values.size):
-            for start in range(0, values.size, CHUNK):
-                self._fill(grid.encode_checked(values[start : start + CHUNK], self._noise))
+            size = _SPACED if self._plan is not None and self._plan.spaced else CHUNK
+            for start in range(0, values.size, size):
+                self._fill(grid.encode_checked(values[start : start + size], self._noise))
                 if self._plan is None:
                     return
 
@@ -207,7 +211,7 @@ class Stream(Driver):
 
     def _commit_of(self, count: int) -> AbstractContextManager[None]:
         """Return a commit if `count` samples have something released."""
-        return self._commit() if count and (self._many_tests or count >= self._missing) else nullcontext()
+        return self._commit() if count and count >= self._missing else nullcontext()
 
     # ------------------------------------------------------------------ the open epoch
 
@@ -215,19 +219,19 @@ class Stream(Driver):
         super()._open()
         plan = self._plan
         self._many_tests = plan is not None and plan.many_tests
-        self._missing = 0 if plan is None else plan.size
+        self._missing = 0 if plan is None else plan.until(1).size if self._many_tests else plan.size
         self._collected = 0
-        self._wanted = 1 if self._many_tests else min(self._missing, CHUNK)
-        if plan is not None and not self._many_tests:
+        self._wanted = min(self._missing, CHUNK)
+        if plan is not None:
             self._sums = plan.statistic.accumulator(self._algorithm.grid.width)
 
     def _fill(self, steps: NDArray[Any]) -> None:
         """Add samples to the open epoch, and close it as often as they fill it."""
         while steps.size and (plan := self._plan) is not None:
-            part, steps = steps[: self._missing], steps[self._missing :]
-            if self._many_tests:
-                self._close(plan.until(part.size), {None: part.astype(np.int64)})
+            if self._many_tests and steps.size >= self._missing:
+                steps = self._fill_tests(plan, steps)
                 continue
+            part, steps = steps[: self._missing], steps[self._missing :]
             if plan.query is not None:
                 self._sums.add(part)
             self._missing -= part.size
@@ -236,6 +240,17 @@ class Stream(Driver):
             if not self._missing:
                 values = self._sums.values
                 self._close(plan, None if plan.query is None else {None: values if len(values) > 1 else values[0]})
+
+    def _fill_tests(self, plan: Plan, steps: NDArray[Any]) -> NDArray[Any]:
+        """Close the tests that samples complete, one of them at least, and return the samples that are left."""
+        before = self._collected
+        plan = plan.until(plan.tests_within(before + steps.size))
+        part, rest = steps[: plan.size - before], steps[plan.size - before :]
+        totals = plan.between_tests(part, before)
+        if before:
+            totals[0] += self._sums.values[0]
+        self._close(plan, {None: totals})
+        return rest
 
     def _driver_options(self) -> dict[str, Any]:
         return {"clip": self.clip}
@@ -252,7 +267,7 @@ class Stream(Driver):
             self._collected = int(state["collected"])
             self._missing -= self._collected
             self._wanted = min(self._missing, CHUNK)
-            if self._many_tests or self._collected < 1 or self._missing < 1:
+            if self._collected < 1 or self._missing < 1:
                 raise StateError("the saved samples do not fit the saved plan")
             self._sums.restore(state["sums"])
 

@@ -50,8 +50,9 @@ class Totals(Driver):
     kind = "totals"
 
     def plan(self) -> Plan | None:
-        """Return what to sample next; None when nothing is left."""
-        return self._plan
+        """Return what to sample next, up to the next test unless each reward has one; None when nothing is left."""
+        plan = self._plan
+        return plan.until(1) if plan is not None and plan.spaced else plan
 
     def close(self, rewards: Mapping[Arm, Any] | None = None) -> tuple[Release, ...]:
         """Close the open epoch with rewards, or with sums of them.
@@ -68,7 +69,7 @@ class Totals(Driver):
             ArgumentError: The rewards are not those of the plan, or a plain number. Nothing has changed.
             OSError: The file could not be written, so nothing was released.
         """
-        plan = self._plan
+        plan = self.plan()
         if rewards is None or plan is None or plan.query is None:
             return self.close_steps(rewards)
         if not isinstance(rewards, Mapping) or rewards.keys() != plan.pulls.keys():
@@ -92,12 +93,13 @@ class Totals(Driver):
             OSError: The file could not be written, so nothing was released.
         """
         self._check_process()
-        if self._plan is None:
+        plan = self.plan()
+        if plan is None:
             algorithm = self._algorithm
             pulls = sum(algorithm.taken.values())
             raise FinishedError(f"this {algorithm.key} has finished after {pulls} pulls: there is no epoch to close")
         with self._commit():
-            return self._close(self._plan, totals)
+            return self._close(plan, totals)
 
     def _steps(self, plan: Plan, arm: Arm, given: Any) -> Any:
         """Return an arm's statistic on the grid, as a curator takes it."""

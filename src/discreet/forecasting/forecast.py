@@ -7,18 +7,19 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet._display import Page, Shown, Table
 from discreet._wording import rounded
-from discreet.bandits import Policy
+from discreet.bandits import DPEvidenceBestArm, DPSharpBestArm, Policy
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
 from discreet.core.registry import make_policy
 from discreet.forecasting.halting import halting_times
-from discreet.forecasting.race import race, worst_case
+from discreet.forecasting.race import SEARCHES, race, worst_case
 from discreet.recommend import recommend
 
 if TYPE_CHECKING:
@@ -166,19 +167,19 @@ def forecast(
         per_day: The number of people a day, for a forecast in days.
         window: How long a reward is waited for; each epoch waits that long. It needs `per_day`.
         unit: Whom epsilon covers: one "reward", or a "person" who comes back.
-        policy: The key of an elimination; by default the one that `recommend` names.
+        policy: The key of an elimination or of `dp-bai-evidence`; by default the one that `recommend` names, and for a
+            gap alone, of which nothing but a promise follows, one that promises a number.
         seed: The seed of the simulation.
 
     Raises:
         ArgumentError: An argument is missing or wrong, or the two best rates are equal.
 
     >>> print(forecast([0.030, 0.036], epsilon=[0.5, 1], per_day=2_000))
-    the best of 2 arms with rates 3 % and 3.6 %, wrong with probability 0.05 at most: dp-bai-sharp
-      epsilon  people, mean  median  95 % of runs  promised at most  days, mean  days, 95 % of runs
-          0.5        82,700  91,300       137,000         2,340,000          41                  68
-            1        80,900  68,400       154,000         2,630,000          40                  77
-    Simulated 3,000 times at each epsilon; the right arm was found in 100 % of runs.
-    Promised is what it takes at most whatever the variance of rewards, with probability 0.95; rare rewards take less.
+    the best of 2 arms with rates 3 % and 3.6 %, wrong with probability 0.05 at most: dp-bai-evidence
+      epsilon  people, mean  median  95 % of runs  days, mean  days, 95 % of runs
+          0.5        43,500  40,300        92,200          22                  46
+            1        40,000  36,100        88,200          20                  44
+    Simulated 3,000 times at each epsilon; the right arm was found in 99.6 % of runs.
     """
     epsilons = _epsilons(epsilon)
     checks.fraction("beta", beta)
@@ -194,7 +195,8 @@ def forecast(
     if alpha is not None:
         raise ArgumentError(f"alpha is for a mean, which has one rate: forecast(0.03, alpha={alpha!r}, ...)")
     count = len(given) if given is not None else arms or 2
-    policies = [_policy(count, one, beta, unit=unit, key=policy, delayed=window is not None) for one in epsilons]
+    search = partial(_policy, count, key=policy, unit=unit, delayed=window is not None, promised=given is None)
+    policies = [search(one, beta) for one in epsilons]
     if given is None:
         assert gap is not None
         outlooks = tuple(_worst(one, [gap] * (count - 1), per_day, window) for one in policies)
@@ -204,17 +206,21 @@ def forecast(
     listed = f"{', '.join(map(_percent, given[:-1]))} and {_percent(given[-1])}"
     question = f"the best of {count} arms with rates {listed}, wrong with probability {beta:g} at most"
     right = math.floor(1000 * sum(row.right or 0.0 for row in outlooks) / len(outlooks)) / 1000
-    notes = (
+    notes: tuple[str, ...] = (
         f"Simulated {RUNS:,} times at each epsilon; the right arm was found in {_percent(right)} of runs.",
-        f"Promised is what it takes at most whatever the variance of rewards, with probability {1 - beta:g}; rare "
-        "rewards take less.",
     )
+    if outlooks[0].worst_case is not None:
+        notes += (
+            f"Promised is what it takes at most whatever the variance of rewards, with probability {1 - beta:g}; rare "
+            "rewards take less.",
+        )
     return Forecast(question, policies[0].key, outlooks, per_day, RUNS, notes)
 
 
 _WORST_ALONE = (
-    "This is the worst case: rewards of 0 and 1 with rates around 50 %. Rare rewards vary less and take far fewer "
-    "people: give a base rate and a lift, or all rates, for a forecast of what it will take."
+    f"This is the worst case: rewards of 0 and 1 with rates around 50 %. Rare rewards vary less and take far fewer "
+    f"people: give a base rate and a lift, or all rates, for a forecast of what it will take. "
+    f"{DPEvidenceBestArm.key}, which is recommended, takes fewer on average, and promises no number."
 )
 
 
@@ -294,13 +300,18 @@ def _check_time(per_day: float | None, window: timedelta | None) -> None:
             raise ArgumentError(f"window must be a datetime.timedelta, got {window!r}")
 
 
-def _policy(arms: int, epsilon: float, beta: float, *, unit: str, key: str | None, delayed: bool) -> Policy:
-    policy: Policy = (
-        make_policy(key, range(arms), epsilon=epsilon, beta=beta)
-        if key is not None
-        else recommend(arms, epsilon=epsilon, goal="best-arm", beta=beta, unit=unit, delayed=delayed).make()
-    )
-    return policy
+def _policy(
+    arms: int, epsilon: float, beta: float, *, key: str | None, unit: str, delayed: bool, promised: bool
+) -> Policy:
+    """Return the search: the one that is named, or recommended, or if a number must be promised one that does."""
+    if key is None:
+        advice = recommend(arms, epsilon=epsilon, goal="best-arm", beta=beta, unit=unit, delayed=delayed)
+        if not promised or advice.policy != DPEvidenceBestArm.key:
+            policy: Policy = advice.make()
+            return policy
+        key = DPSharpBestArm.key
+    found: Policy = make_policy(key, range(arms), epsilon=epsilon, beta=beta)
+    return found
 
 
 def _search(
@@ -308,7 +319,8 @@ def _search(
 ) -> Outlook:
     found, best = race(policy, rates, RUNS, seed), max(rates)
     gaps = [best - rate for rate in rates if rate != best]
-    worst = _worst(policy, gaps, per_day, window)
+    promises = isinstance(policy, SEARCHES)
+    worst = _worst(policy, gaps, per_day, window) if promises else Outlook(policy.privacy.epsilon, *[None] * 4)
     days: tuple[float | None, float | None] = None, None
     if per_day is not None:
         each = found.people / per_day + found.epochs * ((window or timedelta(0)) / _DAY)

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.bandits import DPSharpElimination, DPSuccessiveElimination, Policy
+from discreet.bandits import DPEvidenceBestArm, DPSharpElimination, DPSuccessiveElimination, Policy
 from discreet.core.errors import ArgumentError
 from discreet.core.noise import SimulatedNoise, scale_for
+from discreet.forecasting.evidence_race import EvidenceRuns
 from discreet.forecasting.tests_at_once import clearly_behind
 
 Searches = DPSharpElimination | DPSuccessiveElimination
@@ -41,7 +42,7 @@ def race(policy: Policy, rates: Any, runs: int, seed: int) -> Race:
     """Simulate searches for the best arm.
 
     Args:
-        policy: An elimination without a horizon, whose rewards lie in [0, 1].
+        policy: An elimination without a horizon, or `dp-bai-evidence`, whose rewards lie in [0, 1].
         rates: The probability with which each arm pays 1.
         runs: The number of runs.
         seed: The seed of rewards and noise.
@@ -54,9 +55,16 @@ def race(policy: Policy, rates: Any, runs: int, seed: int) -> Race:
     >>> found.people.mean().round(), found.right.mean()
     (np.float64(1891.0), np.float64(1.0))
     """
-    if not isinstance(policy, SEARCHES) or policy.horizon is not None or (policy.low, policy.high) != (0.0, 1.0):
-        raise ArgumentError(f"only eliminations without a horizon on [0, 1] can be forecast, got {policy!r}")
+    known = isinstance(policy, (*SEARCHES, DPEvidenceBestArm))
+    if not known or policy.horizon is not None or (policy.low, policy.high) != (0.0, 1.0):
+        raise ArgumentError(
+            f"only eliminations without a horizon and {DPEvidenceBestArm.key} on [0, 1] can be forecast, got {policy!r}"
+        )
     chances = np.asarray(rates, dtype=np.float64)
+    if isinstance(policy, DPEvidenceBestArm):
+        people, epochs, arm = EvidenceRuns(policy, chances, runs, seed).until_settled(MOST_PEOPLE)
+        return Race(people, epochs, (arm >= 0) & (chances[arm] == chances.max()), arm >= 0)
+    assert isinstance(policy, SEARCHES)
     return _Runs(policy, chances, runs, seed).until_settled()
 
 

@@ -6,17 +6,18 @@ much as its few epochs.
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.bandits import Policy
 from discreet.bandits._policy import cut_short
 from discreet.core.grid import CHUNK
 from discreet.core.noise import Noise, SimulatedNoise
-from discreet.core.plans import Arm
+from discreet.core.plans import Arm, Plan
 from discreet.core.statistics import Statistic
 from discreet.lab import instances
 from discreet.lab.arms import Rewards
@@ -175,9 +176,12 @@ def play_rule(
     size = _FIRST_TESTS
     while (plan := rule.plan()) is not None:
         if plan.many_tests:
-            plan = plan.until(min(size, plan.size))  # it may halt soon
+            plan = plan.until(min(size, plan.tests_within(plan.size)))  # it may halt soon
             size *= 2
-            statistic: Any = grid.encode_checked(distribution.sample(rng, plan.size)).astype(np.int64)
+            if plan.spaced:
+                statistic: Any = _between_tests(plan, draw)
+            else:
+                statistic = grid.encode_checked(distribution.sample(rng, plan.size)).astype(np.int64)
         elif plan.statistic is Statistic.TOTAL:
             statistic = draw(plan.size)
         else:
@@ -187,6 +191,12 @@ def play_rule(
             statistic = sums.values
         rule.learn(curator.release(plan, {None: statistic}))
     return rule
+
+
+def _between_tests(plan: Plan, draw: Callable[[int], int]) -> NDArray[np.int64]:
+    """Return totals of fresh samples between tests."""
+    counts = plan.query.counts  # type: ignore[union-attr]
+    return np.array([draw(gap) for gap in np.diff(counts, prepend=counts[-1] - plan.size).tolist()], np.int64)
 
 
 def seeded(setting: Setting, index: int) -> tuple[Any, np.random.Generator, np.random.SeedSequence]:

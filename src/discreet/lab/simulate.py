@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core.algorithm import Algorithm
+from discreet.core.plans import Plan
 from discreet.lab.arms import Rewards
 from discreet.lab.carried import is_shipped, pack_class, unpack_class
 from discreet.lab.engines import Engine, Serial, make_engine
@@ -81,7 +82,12 @@ def _rule_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], st
         one = one_run(setting, index)
         return one.samples, np.nan if one.estimate is None else one.estimate, one.halted
 
-    return run, "kernel" if program is not None else "object" if rule.plan().many_tests else "blocks"
+    return run, "kernel" if program is not None else "blocks" if _in_blocks(rule.plan()) else "object"
+
+
+def _in_blocks(plan: Plan) -> bool:
+    """Return True if totals of many samples are drawn at a time."""
+    return plan.spaced or not plan.many_tests
 
 
 def run_part(part: tuple[Setting, range]) -> Simulation:

@@ -1,9 +1,9 @@
 """Bounds on when a noisy prefix sum of 0/1 rewards first reaches a level, for every mean at once."""
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -14,6 +14,8 @@ _NEAR = 0.003  # the part of a chance that may be left unused
 _STEEP = 600.0  # exponents beyond this stand for it
 MOST_SUMS = 1000
 """The most sums that are followed: where there are more, every second one is left out."""
+_ROWS = 16  # the least rows of a dense block;
+_FEW = 2  # up to so many columns the dense blocks do not pay
 _VALUES = 24  # the most values of the level's noise that are followed one by one
 _EARLY = np.concatenate([np.arange(0, 1, 0.1), np.arange(1, 3, 0.25), np.arange(3, 8), np.arange(8, 700, 8)])
 _LATE = np.concatenate([np.arange(0, 2, 0.25), np.arange(2, 6, 0.2), np.arange(6, 12), np.arange(12, 700, 8)])
@@ -70,10 +72,16 @@ class FirstPassage:
         sums = np.minimum(np.arange(first, last + 1) * self.spacing, count)
         if self.count:
             kernel = self._kernel(sums, count)
-            halted = self._carried(self._halted, _blocks(kernel, self.spacing, 0), first, self._halted[0], 1.0)
-            still = self._carried(
-                self._open, _blocks(kernel, self.spacing, self.spacing - 1), first, 1.0, self._open[-1]
+            early, late = _blocks(kernel, self.spacing, 0), _blocks(kernel, self.spacing, self.spacing - 1)
+            halted, still = (
+                self._reached(first, len(early), sums.size)[0],
+                self._reached(first, len(late), sums.size)[1],
             )
+            if self.spacing == 1:  # both recursions have the same weights
+                both = _banded(kernel, np.hstack([halted, still]))
+                halted, still = both[:, : self._least.size], both[:, self._least.size :]
+            else:
+                halted, still = _banded(early, halted), _banded(late, still)
             self._halted, self._open = halted, still
         else:
             self._halted = np.zeros((sums.size, self._least.size))
@@ -111,16 +119,21 @@ class FirstPassage:
         normed: Floats = chances / chances.sum(axis=0)
         return normed
 
-    def _carried(self, values: Floats, kernel: Floats, first: int, below: Any, above: Any) -> Floats:
-        """Return the mean of values at the last test, given each new sum; `below` and `above` are those outside."""
-        width, size = kernel.shape
+    def _reached(self, first: int, width: int, size: int) -> tuple[Floats, Floats]:
+        """Return both bounds at all sums at the last test that lead to the new ones.
+
+        They are monotone in the sum, which says what they are outside of the window that is followed.
+
+        Args:
+            first: The lattice index of the least new sum.
+            width: The number of steps back that are possible.
+            size: The number of new sums.
+        """
         index = np.arange(first - self._offset - width + 1, first - self._offset + size) - self._first
-        padded = values[np.clip(index, 0, len(values) - 1)]
-        padded[index < 0], padded[index >= len(values)] = below, above
-        result = np.zeros((size, values.shape[1]))
-        for steps, chances in enumerate(kernel):
-            result += chances[:, None] * padded[width - 1 - steps : width - 1 - steps + size]
-        return result
+        inside = np.clip(index, 0, len(self._halted) - 1)
+        halted, still = self._halted[inside], self._open[inside]
+        halted[index >= len(self._halted)], still[index < 0] = 1.0, 1.0
+        return halted, still
 
     # ------------------------------------------------------------------ chances
 
@@ -253,6 +266,34 @@ def _level_noise(epsilon: float, rest: float, upwards: bool) -> tuple[Floats, Fl
     at_least = np.where(ends > 0, 2 * np.exp(-epsilon * ends) / (1 + math.exp(-epsilon)), 1.0)
     values = ends[1:] - 1 if upwards else ends[:-1]
     return values.astype(np.float64), at_least[:-1] - at_least[1:]
+
+
+def _banded(kernel: Floats, values: Floats) -> Floats:
+    """Return sums of kernel[k, i] values[i + width - 1 - k] over k, for each i: a band times a matrix, in dense blocks.
+
+    Args:
+        kernel: The weights of 0, 1, ..., width - 1 steps back, for each i.
+        values: A row for each place that the steps lead to.
+    """
+    width, size = kernel.shape
+    if values.shape[1] <= _FEW:
+        ahead = zip(kernel[::-1], range(width), strict=True)
+        return sum((chances[:, None] * values[start : start + size] for chances, start in ahead), np.zeros(()))
+    rows = max(_ROWS, width // 2)
+    blocks = -(-size // rows)
+    matrices = np.zeros((blocks, rows, rows + width))
+    item = matrices.itemsize
+    steps = (rows * (rows + width) * item, (rows + width + 1) * item, item)
+    band = as_strided(matrices, (blocks, rows, width), steps)
+    weights = np.zeros((blocks * rows, width))
+    weights[:size] = kernel[::-1].T
+    band[:] = weights.reshape(band.shape)
+    reach = np.zeros((blocks * rows + width, values.shape[1]))
+    reach[: len(values)] = values
+    step, one = reach.strides
+    windows = as_strided(reach, (blocks, rows + width, values.shape[1]), (rows * step, step, one), writeable=False)
+    result: Floats = (matrices @ windows).reshape(blocks * rows, -1)[:size]
+    return result
 
 
 def _blocks(chances: Floats, size: int, ahead: int) -> Floats:

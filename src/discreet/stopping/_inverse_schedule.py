@@ -11,7 +11,7 @@ from discreet.stopping._first_passage import MOST_SUMS, FirstPassage
 
 LAST = 2**50
 """Rewards after which there are no more tests: nobody has that many."""
-_REST = 1e-5  # of beta: what is left out of the recursion, and its rounding errors
+_REST = 1e-4  # of beta: what is left out of the recursion, and its rounding errors
 _RESERVE = 0.05, 0.12  # of alpha: how far the bounds on an estimate are kept apart, exact ones and rounded ones
 _AGILITY = 0.33  # how fast levels are adjusted to that, and at most:
 _FASTEST = 0.3  # in powers of the times' growth: a level must not outrun the sums

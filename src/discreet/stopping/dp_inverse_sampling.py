@@ -50,6 +50,7 @@ class DPInverseSampling(InverseSampling):
     key = "dp-inverse"
     reason = "a one-sided sparse vector over prefix sums of coins, which releases its tests alone"
     theorem = Theorem.REWARDS
+    kernel = "inverse"
 
     epsilon: Positive
 

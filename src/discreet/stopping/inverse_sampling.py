@@ -1,7 +1,7 @@
 """Inverse sampling: stop when the sum of 0/1 samples reaches a level. The ancestor of its private form."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from discreet.stopping._rule import StoppingRule
 
 _FINEST = 0.02  # the least alpha: below it, levels take long to compute
 _SUREST = 1e-9  # the least beta
+_AT_ONCE = 16  # the least number of tests in a plan
 
 
 @register
@@ -47,6 +48,7 @@ class InverseSampling(StoppingRule):
     """
 
     key = "inverse"
+    kernel = "inverse"
     keeps_secrets = True
 
     _tests: int = field(init=False, repr=False, default=0)
@@ -89,8 +91,18 @@ class InverseSampling(StoppingRule):
         test = self.test(self._tests)
         if test is None:
             return Plan(self.epoch + 1, {None: self._at_most(LAST)})
-        query = ThresholdQuery((test.count,), (test.level,), self._price, None, Measure.ONE_SIDED)
-        return self._plan_until(test.count, query)
+        tests = [test, *self._tests_after(self._tests)]
+        counts, levels = tuple(one.count for one in tests), tuple(one.level for one in tests)
+        query = ThresholdQuery(counts, levels, self._price, None, Measure.ONE_SIDED)
+        return self._plan_until(counts[-1], query)
+
+    def _tests_after(self, number: int) -> Iterator[InverseTest]:
+        """Yield the tests after one that are planned with it: few at first, as levels take time to compute."""
+        for later in range(number + 1, number + max(_AT_ONCE, number // 8)):
+            test = self.test(later)
+            if test is None or (self.max_samples is not None and test.count > self.max_samples):
+                return
+            yield test
 
     @property
     def _price(self) -> float:

@@ -273,7 +273,7 @@ class _Walk:
         steps = (self._rewards(arm, count) * STEP).astype(np.int64)
         sums = plan.statistic.accumulator(STEP)
         sums.add(steps)
-        return steps if plan.many_tests else sums.values
+        return plan.between_tests(steps) if plan.many_tests else sums.values
 
     def _rewards(self, arm: Arm, count: int) -> Any:
         """Return rewards of 0 and 1."""

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet.core.coins import CoinGrid
 from discreet.core.grid import Grid
 from discreet.lab.instances import Instance
 
@@ -29,11 +30,21 @@ class Coin(NamedTuple):
 def coin_of(rule: Any, instance: Instance) -> Coin | None:
     """Return a rule's samples as a coin; None without a cap, for more than two values, or if 64 bits are too few.
 
+    A rule whose grid turns rewards into coins has one for rewards of any law.
+
     Args:
         rule: A stopping rule.
         instance: The distribution of its samples.
     """
-    values, cap = instance.rewards[0].two_values(), rule.max_samples
+    (rewards,), cap = instance.rewards, rule.max_samples
+    if isinstance(rule.grid, CoinGrid):  # whatever the rewards are, they become coins
+        rewards.check(rule.grid)
+        return (
+            None
+            if cap is None
+            else coin_on(rule.grid, 0.0, rule.grid.high, min(1.0, rewards.mean / rule.grid.high), cap)
+        )
+    values = rewards.two_values()
     return None if values is None or cap is None else coin_on(rule.grid, *values, cap)
 
 

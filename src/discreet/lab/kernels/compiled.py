@@ -4,34 +4,37 @@ numba keeps a compiled function until *its own* file changes, but compiles what 
 a folder that is named after the sources of all of them, and of what is compiled from elsewhere: a change anywhere in
 them compiles everything again.
 
-Kernels call the formulas of `core.divergences` and `core.tails` as they are: one formula, two speeds.
+Kernels call the formulas of `core.divergences`, `core.lead_evidence` and `core.tails` as they are: one formula, two
+speeds.
 """
 
 import hashlib
+import inspect
 import os
 from collections.abc import Callable
 from functools import cache
-from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
 from numba import config, njit
 from numba.extending import register_jitable
 
-from discreet.core import divergences, tails
+from discreet.core import divergences, lead_evidence, tails
 
 _HERE = Path(__file__).parent
+_FORMULAS = divergences, lead_evidence, tails
 
-for _formula in (*vars(divergences).values(), *vars(tails).values()):
-    if isfunction(_formula):
-        register_jitable(_formula)  # a compiled function may call it
+for _module in _FORMULAS:
+    for _formula in vars(_module).values():
+        if inspect.isfunction(_formula):
+            register_jitable(_formula)  # a compiled function may call it
 
 
 @cache
 def cache_folder() -> str | None:
     """Return the folder of these sources' compiled kernels; None if no place can be written to."""
     digest = hashlib.sha256()
-    for path in (*sorted(_HERE.glob("[a-z]*.py")), Path(divergences.__file__), Path(tails.__file__)):
+    for path in (*sorted(_HERE.glob("[a-z]*.py")), *(Path(inspect.getfile(module)) for module in _FORMULAS)):
         digest.update(path.read_bytes())
     for parent in (config.CACHE_DIR or _HERE / "__pycache__", Path.home() / ".cache" / "discreet"):
         folder = Path(parent) / f"kernels-{digest.hexdigest()[:16]}"

@@ -2,10 +2,12 @@
 
 from starlette.responses import Response
 
+from discreet.core.registry import POLICIES
 from discreet.service.dashboard.forms.experiment import SECONDS
 from discreet.service.dashboard.forms.fields import Fields
 from discreet.service.dashboard.pages import Visit, page
 from discreet.service.experiments.descriptions import DEFAULTS
+from discreet.service.experiments.planning import PLANNABLE
 from discreet.service.messages import MOST_ARMS, ExperimentPlan, PlannerRequest, PrivacyUnit
 
 FIRST = {
@@ -29,8 +31,7 @@ def show(visit: Visit) -> Response:
     unsaid = dict.fromkeys(("base_rate", "lift"), "") if asked.get("gap") else {}  # a gap stands for itself
     fields = Fields(FIRST | unsaid | asked)
     plan = _plan(visit, fields) if asked else None
-    # A plan is for a beta, so only policies that have one can be planned.
-    known = [each for each in visit.control.algorithms() if each.kind == "policy" and "beta" in each.options]
+    known = [each for each in visit.control.algorithms() if issubclass(POLICIES.get(each.name, int), PLANNABLE)]
     policies = [("", "The recommended one"), *((each.name, each.name) for each in known)]
     return page(visit, "planner.html", fields.status, fields=fields, plan=plan, policies=policies, units=SECONDS)
 

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
@@ -102,8 +103,9 @@ def operation(
 # ---------------------------------------------------------------------- the OpenAPI document
 
 
+@cache
 def document() -> dict[str, Any]:
-    """Return the OpenAPI document about all operations, as JSON values."""
+    """Return the OpenAPI document about all operations, as JSON values: one object for all, not to be changed."""
     kinds: list[Any] = [m.Problem]
     for operation in OPERATIONS:
         kinds += [kind for kind in (operation.answer, operation.body) if kind is not None and kind not in kinds]

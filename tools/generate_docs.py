@@ -20,12 +20,14 @@ PAGE = Path(__file__).parents[1] / "docs" / "algorithms.md"
 WIDTH = 120
 EXAMPLE = {
     "arms": ["A", "B"], "epsilon": 1.0, "horizon": 10_000, "alpha": 0.5, "beta": 0.1, "low": 0.0, "high": 1.0,
+    "base_rate": 0.3, "effect": 0.3, "null": 0.3, "alternative": 0.6,
     "policy": {"algorithm": "dp-se", "options": {"arms": ["A", "B"], "epsilon": 1.0, "horizon": 10_000}},
 }  # fmt: skip
 VALUES: dict[Any, str] = {
     get_args(options.Arms)[1]: "two names or more",
     get_args(options.NotNegative)[1]: "0 or more",
     get_args(options.Seed)[1]: "a whole number from 0",
+    get_args(options.Flag)[1]: "True or False",
     checks.real: "a number",
     checks.positive: "above 0",
     checks.fraction: "between 0 and 1",

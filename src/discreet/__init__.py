@@ -2,10 +2,11 @@
 
 Which arm to pull next, and when enough has been seen, under pure differential privacy.
 
-Algorithms are values: bandit policies such as `DPSuccessiveElimination` and `DPChernoffIMED`, and stopping rules such
-as `DPBernstein` and `DPExponentialNAS`. `recommend` names one for a goal. Drivers run them: `Bandit` by ask and tell,
-`Stream` on a stream of samples (`rule.run(stream)` for short), `Totals` by hand. `inference` says what may be said at
-any time from what was released. `audit` looks for privacy violations.
+Algorithms are values: bandit policies such as `DPSuccessiveElimination` and `DPChernoffIMED`, stopping rules such as
+`DPBernstein` and `DPExponentialNAS`, and tests: `DPTwoSampleTest` (A/B) and `DPSequentialTest`. `recommend` names one
+for a goal. Drivers run them: `Bandit` by ask and tell, `Stream` on a stream of samples (`rule.run(stream)` for short),
+`Totals` by hand. `inference` says what may be said at any time from what was released. `audit` looks for privacy
+violations.
 
 Answers from a log in one call: `best_arm`, `mean`, and `replay` for any algorithm. They need more packages, and are
 imported when used.
@@ -18,7 +19,7 @@ A service for teams: `Client` and `AsyncClient` speak to it. They need more pack
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet import bandits, inference, stopping
+from discreet import bandits, inference, sequential, stopping
 from discreet._install import install
 from discreet._version import __version__
 from discreet.audit import Audit, audit
@@ -47,6 +48,7 @@ from discreet.forecasting import Forecast, forecast
 from discreet.mechanisms import Curator
 from discreet.recommend import Recommendation, recommend
 from discreet.reporting import PrivacyReport, privacy_report
+from discreet.sequential import *  # noqa: F403
 from discreet.stopping import *  # noqa: F403
 
 if TYPE_CHECKING:
@@ -108,6 +110,7 @@ __all__ = [
 ]
 __all__ += bandits.__all__
 __all__ += stopping.__all__
+__all__ += sequential.__all__
 
 
 _EXTRAS = {

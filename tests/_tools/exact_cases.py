@@ -253,6 +253,22 @@ def stopping(name, samples, low, epsilon=LARGE):
     return run
 
 
+def sequential(*ones):
+    """Run a test of a mean on blocks with so many ones each, near its limits."""
+    with coarse_grid():
+        made = discreet.make_rule("dp-test", epsilon=EPSILON, null=0.3, alternative=0.6, alpha=0.2, beta=0.2)
+
+    def run(noise):
+        driver = Totals(made, noise)
+        for paid in ones:
+            if driver.plan() is None:
+                break
+            driver.close_steps({None: paid})
+        return driver.algorithm.samples, driver.algorithm.verdict, seen(driver.ledger)
+
+    return run
+
+
 def inverse(samples, alpha):
     """Run inverse sampling, whose first tests come after a few samples at a large alpha and beta."""
     made = discreet.make_rule("dp-inverse", epsilon=LARGE, alpha=alpha, beta=0.99, low=0, high=1)
@@ -350,6 +366,25 @@ def person(name, one, other, reach, left):
     made = policy(name, beta=0.9)
     return Case(epochs(made, *one), epochs(made, *other), reach, lost=1 - left ** len(one))
 
+
+def tested(name, *totals):
+    """Run a test of an arm against a control on the totals of both, block by block."""
+    return epochs(policy(name, base_rate=0.3, effect=0.3, alpha=0.2, beta=0.2), *totals)
+
+
+TEST_CASES = {
+    **{
+        case: Case(tested(name, *one), tested(name, *other), reach)
+        for name, low, high in (("dp-ab", 2, 6), ("dp-ab-open", 1, 2))
+        for case, one, other, reach in (
+            (name, [(low, high)], [(low, high + 1)], 4),
+            (f"{name}, first of two looks", [(low, high), (low, high)], [(low + 1, high), (low, high)], 1),
+            (f"{name}, second of two looks", [(low, high), (low, high)], [(low, high), (low, high + 1)], 1),
+        )
+    },
+    "dp-test": Case(sequential(1), sequential(2), 4),
+    "dp-test, second of two looks": Case(sequential(2, 0), sequential(2, 1), 2),
+}  # fmt: skip
 
 ELIMINATION_CASES = {
     "dp-se": elimination("dp-se", [(200, 160)], [(201, 160)], 4),
@@ -469,7 +504,7 @@ RULE_CASES = {
     ),
 }  # fmt: skip
 
-CASES = {**MECHANISM_CASES, **ELIMINATION_CASES, **INDEX_CASES, **RULE_CASES}
+CASES = {**MECHANISM_CASES, **ELIMINATION_CASES, **TEST_CASES, **INDEX_CASES, **RULE_CASES}
 
 
 def about(case):

@@ -9,6 +9,12 @@ OPTIONS = {"epsilon": 1.0, "horizon": 200_000, "beta": 0.1, "max_pulls": 200_000
 # A decision a pull: short horizons keep their tests quick.
 STEPWISE = ("ucb", "kl-ucb", "imed", "ts", "dp-ucb", "dp-ucb-hybrid")
 EASY = (0.95, 0.05)
+# Tests of arms against a control, and the test of a mean, with the options that no other algorithm has.
+TESTS = {
+    "dp-ab": {"base_rate": 0.3, "effect": 0.4, "alpha": 0.1, "beta": 0.1},
+    "dp-ab-open": {"base_rate": 0.3, "effect": 0.4, "alpha": 0.1, "beta": 0.1},
+    "dp-test": {"null": 0.5, "alternative": 0.6, "alpha": 0.1, "beta": 0.1},
+}
 # Policies of exactly two arms.
 TWO_ARMS = ("dp-se-difference",)
 # Rules that refuse samples below 0, and with them a radius.
@@ -22,6 +28,7 @@ def policy(name, arms=("A", "B"), **options):
         chosen["horizon"] = 2000
     if name == "guess-and-double":
         chosen = {"policy": "dp-se", "epsilon": 1.0, "first_guess": 2**18}
+    chosen |= TESTS.get(name, {})
     return discreet.make_policy(name, arms, **{**chosen, **options})
 
 
@@ -31,6 +38,7 @@ def rule(name, **options):
         chosen["epsilon"] = 2.0
     if "radius" in options:
         del chosen["low"], chosen["high"]
+    chosen |= TESTS.get(name, {})
     return discreet.make_rule(name, **{**chosen, **options})
 
 
@@ -40,7 +48,9 @@ def is_private(name):
 
 
 def hopeless(name):
-    """A range, and samples of it with a mean of 0."""
+    """Options, and samples with which a rule does not halt for long: most have a mean of 0."""
+    if name == "dp-test":  # whose first look is far away
+        return {"null": 0.5, "alternative": 0.505, "low": 0.0, "high": 1.0}, np.zeros(20_000)
     if name in ONE_SIDED:
         return {"low": 0.0, "high": 1.0}, np.zeros(20_000)
     return {"radius": 1.0}, np.tile([1.0, -1.0], 10_000)

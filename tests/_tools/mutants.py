@@ -125,6 +125,7 @@ def bare_answers(patch, kind, is_bare):
         "dp-nas-released, first block", "dp-bernstein, first block", "dp-se", "dp-bai", "binary-tree",
         "adap-ucb, first batch", "dp-klucb, second batch", "dp-imed, second batch", "dp-chernoff-imed, first batch",
         "lazy-ucb, first block", "dp-se-sharp", "prefix-above-threshold, after a no", "dp-ucb, all trees, first step",
+        "dp-ab, first of two looks", "dp-ab-open, second of two looks",
     ],
     audit=["dp-se", "dp-se-sharp", "dp-imed", "lazy-ucb"],
 )  # fmt: skip
@@ -330,7 +331,7 @@ def tells_the_noisy_query(patch):
         "laplace", "laplace, pairs", "laplace, held", "above-threshold", "binary-tree", "dp-se", "dp-bai", "dp-ucb",
         "dp-se-modified", "dp-se-svt", "dp-exp-nas", "dp-nas", "dp-nas-released, second block", "dp-bernstein, halting",
         "dp-se-sharp", "dp-bai-sharp", "prefix-above-threshold, no yes", "prefix-above-threshold, first test",
-        "dp-nas-one-sided", "dp-se-difference", "dp-se-pairs", "dp-se-one-vector",
+        "dp-nas-one-sided", "dp-se-difference", "dp-se-pairs", "dp-se-one-vector", "dp-ab", "dp-ab-open", "dp-test",
     ],
     audit=["laplace", "binary-tree", "hybrid-counter", "dp-imed", "dp-nas-released"],
     scales=["dp-nas", "dp-exp-nas", "dp-se", "dp-se-svt", "dp-ucb", "dp-ucb-hybrid", "lazy-ucb", "guess-and-double"],

@@ -69,6 +69,9 @@ SCALES = {
     "dp-bai": {1},
     "dp-se-sharp": {1},
     "dp-bai-sharp": {1},
+    "dp-ab": {1},
+    "dp-ab-open": {1},
+    "dp-test": {1},
     "dp-bai-evidence": {1},
     "dp-bai-budget": {1},
     "dp-se-person": {2, 4, 8, 16},  # a half of epsilon, a quarter, and so on: four epochs fit into the horizon

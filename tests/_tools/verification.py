@@ -43,6 +43,8 @@ SECTIONS = {
     "Fuzzing": "Every case was refused by an error of ours or understood, and no step broke the model.",
     "Statements at all looks": "Runs in which a statement of level 0.95 about a ledger was false at any look.",
     "Statistical studies": "Broken promises, and how many were allowed on average.",
+    "Samples of dp-inverse": "Mean number over the fixed one that somebody would take who knows the mean p of 0/1 "
+    "samples, by the normal approximation.",
     "Supply chain": "",
 }
 KEY, OUTCOMES = "page", ("passed", "failed", "error", "skipped")

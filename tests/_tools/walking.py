@@ -10,6 +10,7 @@ from discreet import Bandit, FinishedError, Stream, Totals, WaitingError
 from discreet.core.options import field_names
 from discreet.core.registry import find
 from discreet.core.statistics import Statistic
+from tests._tools.examples import TESTS
 
 AB = ("A", "B")
 RULE = {"alpha": 0.9, "beta": 0.5, "low": 0.0, "high": 1.0, "epsilon": 8.0}
@@ -31,8 +32,8 @@ def algorithm(key, **options):
     known = field_names(find(key), init=True)
     chosen = {name: value for name, value in (RULE if key in discreet.RULES else OPTIONS).items() if name in known}
     if key in discreet.RULES:
-        return discreet.make_rule(key, **{**chosen, **options})
-    return discreet.make_policy(key, AB, **{**chosen, **OWN.get(key, {}), **options})
+        return discreet.make_rule(key, **{**chosen, **TESTS.get(key, {}), **options})
+    return discreet.make_policy(key, AB, **{**chosen, **OWN.get(key, {}), **TESTS.get(key, {}), **options})
 
 
 def driver(kind, key, noise=None, **options):

@@ -5,9 +5,11 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
 import discreet
 from discreet._install import install
+from discreet.cli._run import app
 
 SE = ["simulate", "se", "--horizon", "2_000", "--runs", "3"]
 
@@ -84,3 +86,16 @@ def test_the_progress_bar_is_for_people(words, label, extra):
     assert process.returncode == 0
     assert label not in out
     assert (label in err) == (not extra)
+
+
+def test_no_flag_is_shown_as_if_it_took_a_value():
+    """But for those that typer adds by itself."""
+    pending, flags = [typer.main.get_command(app)], 0
+    while pending:
+        command = pending.pop()
+        pending += getattr(command, "commands", {}).values()
+        for one in command.params:
+            if getattr(one, "is_flag", False) and "completion" not in one.name:
+                flags += 1
+                assert one.metavar == "", (command.name, one.name)
+    assert flags > 20

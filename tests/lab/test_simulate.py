@@ -47,6 +47,8 @@ def needed(name):
     """The options that a policy cannot do without, and guess-and-double's."""
     if name == "guess-and-double":
         return {"epsilon": 1.0, "first_guess": 256}
+    if name in examples.TESTS:
+        return {"epsilon": 1.0, **examples.TESTS[name]}
     searches = ("dp-bai", "dp-bai-sharp", "dp-bai-evidence")
     wanted = {"epsilon": 1.0, "beta": 0.1} if name in searches else {"epsilon": 1.0}
     return {key: value for key, value in wanted.items() if accepts(name, key)}
@@ -69,8 +71,8 @@ def test_every_registered_policy_can_be_simulated(name):
 
 @pytest.mark.parametrize("name", discreet.RULES)
 def test_every_registered_rule_can_be_simulated_and_keeps_its_promise(name):
-    given = {**EASY, **({"epsilon": 1.0} if accepts(name, "epsilon") else {})}
-    result = simulate(name, 0.75 if name in examples.ONE_SIDED else SIGNS, runs=50, **given)
+    given = {**EASY, **({"epsilon": 1.0} if accepts(name, "epsilon") else {}), **examples.TESTS.get(name, {})}
+    result = simulate(name, 0.75 if name in (*examples.ONE_SIDED, "dp-test") else SIGNS, runs=50, **given)
     assert result.reached.all()
     assert result.failure_rate <= 0.1
 

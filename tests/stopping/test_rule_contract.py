@@ -8,7 +8,7 @@ import pytest
 import discreet
 from discreet import ArgumentError, FinishedError, SimulatedNoise, Stream, Totals, spent
 from discreet.testing import check_algorithm
-from tests._tools.examples import hopeless, is_private
+from tests._tools.examples import TESTS, hopeless, is_private
 from tests._tools.examples import rule as example
 from tests._tools.rules import ByScale
 
@@ -71,7 +71,7 @@ class TestEveryRule:
         assert result.reached
         assert abs(result.estimate - 0.6) <= 0.5 * 0.6
         assert result.samples < STREAM.size
-        assert str(result).startswith("mean 0.")
+        assert str(result).startswith("the mean is " if name in TESTS else "mean 0.")
         assert rule == example(name)  # a driver works on a copy
 
     @pytest.mark.parametrize("cut", CUTS)
@@ -185,7 +185,7 @@ class TestEveryPrivateRule:
 
     def test_two_private_runs_differ(self, name):
         rule = example(name)
-        found = {rule.run(STREAM).estimate for _ in range(40)}
+        found = {str(rule.run(STREAM)) for _ in range(40)}
         assert len(found) >= 3  # of a rule that releases its tests alone, two runs may well agree
 
     def test_it_says_whether_the_curator_keeps_secrets_for_it(self, name):

@@ -39,7 +39,7 @@ Missing = Annotated[
     str | None,
     opt.option("REWARD", "What a cell without a number counts as; or `skip` to leave such rows out.", "--missing"),
 ]
-Clip = Annotated[bool, typer.Option("--clip", help="Move values outside the range into it, instead of refusing them.")]
+Clip = Annotated[bool, opt.flag("Move values outside the range into it, instead of refusing them.", "--clip")]
 Low = Annotated[float, opt.real("The least reward that there can be, whatever the data.")]
 High = Annotated[float, opt.real("The largest reward that there can be.")]
 

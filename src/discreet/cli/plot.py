@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli._console import check_writable, show
-from discreet.cli._options import command, option
+from discreet.cli._options import command, flag, option
 from discreet.core.errors import ArgumentError
 from discreet.lab.results import Results
 
@@ -19,7 +19,7 @@ def _plot(
     output: Annotated[
         Path | None, option("FILE", "A .png, .pdf or .svg.", "--output", "-o", show_default="FILE.png")
     ] = None,
-    log: Annotated[bool, typer.Option("--log", help="Logarithmic axes.")] = False,
+    log: Annotated[bool, flag("Logarithmic axes.", "--log")] = False,
     against: Annotated[
         str | None,
         option("OPTION", "The x-axis: pulls, epsilon, horizon, arms or another option.", show_default="what was swept"),

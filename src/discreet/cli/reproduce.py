@@ -4,8 +4,6 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from discreet._wording import duration
 from discreet.cli import Interrupted
 from discreet.cli import _options as opt
@@ -23,9 +21,10 @@ def _reproduce(
     *,
     output: Annotated[Path, opt.option("DIR", "Where the report and the data go.")] = Path("reproduction"),
     everything: Annotated[
-        bool, typer.Option("--all", help="Go beyond the paper: every policy and rule against its lower bound.")
+        bool,
+        opt.flag("Go beyond the paper: every policy and rule against its lower bound.", "--all"),
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, and beyond the paper fewer arms.")] = False,
+    quick: Annotated[bool, opt.flag("Fewer runs, and beyond the paper fewer arms.", "--quick")] = False,
     runs: Annotated[int | None, opt.whole("Runs of each setting of the bandits.", show_default="30, quick 3")] = None,
     horizon: opt.Horizon = HORIZON,
     seed: opt.Seed = SEED,

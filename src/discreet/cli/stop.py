@@ -50,12 +50,10 @@ def _stop(
     high: opt.High = None,
     radius: opt.Radius = None,
     column: Annotated[str | None, opt.option("NAME", "The column to read; needed if the file has several.")] = None,
-    header: Annotated[
-        bool | None, typer.Option(help="Whether text begins with a heading.", show_default=HEADING)
-    ] = None,
+    header: Annotated[bool | None, opt.flag("Whether text begins with a heading.", show_default=HEADING)] = None,
     max_samples: Annotated[int | None, opt.whole("Give up after this many samples; 1e6 is fine.")] = None,
-    clip: Annotated[bool, typer.Option("--clip", help=CLIPPED)] = False,
-    shuffle: Annotated[bool, typer.Option("--shuffle", help=SHUFFLED, rich_help_panel=LOGS)] = False,
+    clip: Annotated[bool, opt.flag(CLIPPED, "--clip")] = False,
+    shuffle: Annotated[bool, opt.flag(SHUFFLED, "--shuffle", rich_help_panel=LOGS)] = False,
     unit: Annotated[str | None, opt.option("COLUMN", UNITS, rich_help_panel=LOGS)] = None,
     order: Annotated[str | None, opt.option("COLUMN", ORDERED, rich_help_panel=LOGS)] = None,
     where: Annotated[list[str] | None, opt.option("COLUMN=VALUE", SELECTED, rich_help_panel=LOGS)] = None,

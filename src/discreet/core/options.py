@@ -55,6 +55,12 @@ def _check_not_negative(name: str, value: Any) -> float:
     return number
 
 
+def _check_flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
 class OneOf(NamedTuple):
     """The check of an option that is one of a few words.
 
@@ -76,6 +82,7 @@ NotNegative = Annotated[float, _check_not_negative]
 Probability = Annotated[float, checks.fraction]
 Count = Annotated[int, checks.whole]
 Seed = Annotated[int, _check_seed]
+Flag = Annotated[bool, _check_flag]
 
 
 class CheckedOption(NamedTuple):

@@ -166,9 +166,8 @@ class Stream(Driver):
             reason = f"the cap of {rule.max_samples:,} samples was reached"
         else:
             reason = "the stream ended before the rule could halt; feed more"
-        return StoppingResult(
-            rule.halted, rule.estimate, self.samples, rule.alpha, rule.beta, reason, self.privacy, self.ledger
-        )
+        result: StoppingResult = rule.result(self.samples, reason, self.privacy)
+        return result
 
     # ------------------------------------------------------------------ feeding
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.core.evidence import Numbers
+from discreet.core.whole_noise import whole_noise
 from discreet.inference._blocks import Blocks
 
 _FIRST, _FLAT, _LATER = 0.1, 0.8, 0.1  # shares of the error: of the first look, of usual sizes, of all beyond
@@ -66,23 +67,10 @@ def _noise_tail(width: int, noises: tuple[tuple[float, int], ...]) -> tuple[Numb
     size = 1 << (2 * reach + 1).bit_length()
     transform = np.ones(size // 2 + 1, dtype=complex)
     for scale, count in noises:
-        transform *= np.fft.rfft(_one_noise(width, scale, size)) ** count
+        transform *= np.fft.rfft(whole_noise(width, scale, size)) ** count
     chances = np.maximum(np.roll(np.fft.irfft(transform, size), size // 2), 0.0)
     tail = np.cumsum(chances[::-1])[::-1]
     return tail / tail[0], -(size // 2)
-
-
-def _one_noise(width: int, scale: float, size: int) -> Numbers:
-    """Return the law of one rounded noise, of 0, 1, ... and at the end of the array ..., -2, -1."""
-    steps = np.arange(size // 2, dtype=float)
-    half, rest = width // 2, width - 1 - width // 2
-    above = np.exp(-(np.maximum(1, steps * width - half)) / scale) / (1 + math.exp(-1 / scale))  # P(Z >= k w - half)
-    below = np.exp(-(steps * width - rest) / scale) / (1 + math.exp(-1 / scale))  # P(-Z >= k w - rest)
-    law = np.zeros(size)
-    law[1 : size // 2 - 1] = -np.diff(above[1:])
-    law[-1 : size // 2 + 1 : -1] = -np.diff(below[1:])
-    law[0] = 1 - above[1] - below[1]
-    return law
 
 
 def upper_tail(total: float, count: float, mean: float, noise: tuple[Numbers, int]) -> float:

@@ -196,11 +196,12 @@ class Simulation(Tabular):
     def failed(self) -> NDArray[np.bool_]:
         """By run, True if a policy pulled a worse arm more than any best one, or a rule's estimate is too far off.
 
-        An estimate is too far off if it differs from the mean by more than alpha |mean|.
+        An estimate is too far off if it differs from the mean by more than alpha |mean|; the verdict of a test is wrong
+        if the mean contradicts it.
         """
         if self.setting.is_rule:
-            mean, alpha = self.setting.distribution.mean, self.setting.build().alpha
-            return np.asarray(self.reached & (np.abs(self.estimates - mean) > alpha * abs(mean)))
+            wrong = self.setting.build().is_wrong(self.estimates, self.setting.distribution.mean)
+            return np.asarray(self.reached & wrong)
         best = self.setting.instance.gaps == 0
         return np.asarray(self.pulls[:, best].max(axis=1) < self.pulls.max(axis=1))
 

@@ -11,6 +11,7 @@ from discreet.core.grid import Grid
 from discreet.core.noise import Noise
 from discreet.core.options import Count, Positive, Probability, Real
 from discreet.core.plans import Arm, Plan, Query
+from discreet.core.privacy import Privacy
 from discreet.core.releases import Release
 from discreet.core.statistics import Statistic
 from discreet.drivers.stream import StoppingResult, Stream
@@ -88,6 +89,25 @@ class StoppingRule(Algorithm):
             The estimate with its promise and its ledger, or that it was not reached.
         """
         return Stream(self, noise, clip=clip).run(stream)
+
+    def result(self, samples: int, reason: str, privacy: Privacy) -> StoppingResult:
+        """Return the result of a run.
+
+        Args:
+            samples: The number of samples that were taken.
+            reason: Why it ended, in words.
+            privacy: What is promised to whom.
+        """
+        return StoppingResult(self.halted, self.estimate, samples, self.alpha, self.beta, reason, privacy, self.ledger)
+
+    def is_wrong(self, estimates: Any, mean: float) -> Any:
+        """Return, for each estimate, True if it breaks the rule's promise: it is off by more than alpha |mean|.
+
+        Args:
+            estimates: The estimates, as an array.
+            mean: The true mean.
+        """
+        return abs(estimates - mean) > self.alpha * abs(mean)
 
     def _plan_until(self, end: int, query: Query, statistic: Statistic = Statistic.TOTAL) -> Plan:
         """Return a plan of all samples up to number `end`; up to the cap, where nothing is decided, if that is less."""

@@ -72,15 +72,13 @@ JournalFile = Annotated[
 ]
 Restored = Annotated[
     bool,
-    typer.Option(
-        help="The database comes from a backup that is not seen to be one: forfeit all open epochs.",
+    opt.flag(
+        "The database comes from a backup that is not seen to be one: forfeit all open epochs.",
         envvar="DISCREET_RESTORED",
     ),
 ]
 Tick = Annotated[float, opt.real("Seconds between looks for due epochs.", envvar="DISCREET_TICK")]
-Secure = Annotated[
-    bool, typer.Option(help="HTTPS is in front: cookies are sent over it alone.", envvar="DISCREET_SECURE")
-]
+Secure = Annotated[bool, opt.flag("HTTPS is in front: cookies are sent over it alone.", envvar="DISCREET_SECURE")]
 HostNames = Annotated[
     list[str] | None, option("NAME", "A name under which it is reached; requests for others are refused.", "host_name")
 ]
@@ -92,9 +90,7 @@ Origins = Annotated[
 ]
 LogLevel = Annotated[str, option("LEVEL", "debug, info, warning or error.", "log_level")]
 LogFormat = Annotated[str, option("FORM", "text, or json for an object a line.", "log_format")]
-AccessLog = Annotated[
-    bool, typer.Option(help="Log a line for each request, without names.", envvar="DISCREET_ACCESS_LOG")
-]
+AccessLog = Annotated[bool, opt.flag("Log a line for each request, without names.", envvar="DISCREET_ACCESS_LOG")]
 
 
 def given_by(context: Any, name: str) -> str:

@@ -1,0 +1,110 @@
+"""Many runs of a test of arms against a control at once: for forecasts and studies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.core.evidence import Numbers
+from discreet.sequential._joint import OpenRule
+from discreet.sequential._planned_looks import LooksPlan
+from discreet.sequential._simulated import laplace
+
+_LOOKS = 400  # after which a run of a test without an end is cut off
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Simulated runs of a test.
+
+    Args:
+        people: The rewards of all arms that each run took.
+        shown: By run and arm but the control, True if the arm has passed.
+        given_up: By run and arm, True if it was given up before the last look.
+    """
+
+    people: Numbers
+    shown: Any
+    given_up: Any
+
+
+def runs_of(plan: LooksPlan, rates: Sequence[float], runs: int, rng: np.random.Generator) -> Runs:
+    """Simulate a test with 0/1 rewards.
+
+    Args:
+        plan: The looks and their limits.
+        rates: The rate of each arm, the control's first.
+        runs: The number of runs.
+        rng: A generator.
+    """
+    others = len(rates) - 1
+    leads, pooled = np.zeros((runs, others), dtype=np.int64), np.zeros((runs, others))
+    open_ = np.ones((runs, others), dtype=bool)
+    shown, given_up, people = np.zeros_like(open_), np.zeros_like(open_), np.zeros(runs)
+    for look in range(1, plan.looks + 1):
+        going = open_.any(axis=1)
+        if not going.any():
+            break
+        people += plan.block * (open_.sum(axis=1) + going)
+        totals = rng.binomial(plan.block, rates, (runs, others + 1)) + laplace(rng, plan.epsilon, (runs, others + 1))
+        wholes = np.rint(totals).astype(np.int64)
+        leads += wholes[:, 1:] - wholes[:, :1]
+        pooled += totals[:, 1:] + totals[:, :1]
+        limits = limits_of(plan, look, pooled[open_])
+        found = np.zeros_like(open_)
+        found[open_] = leads[open_] >= limits
+        shown |= found
+        open_ &= ~found
+        if look < plan.looks:
+            behind = open_ & (leads <= plan.give_up[look - 1])
+            given_up |= behind
+            open_ &= ~behind
+    return Runs(people, shown, given_up)
+
+
+def limits_of(plan: LooksPlan, look: int, pooled: Numbers) -> Any:
+    """Return the limit of a look for each pooled total.
+
+    Args:
+        plan: The looks and their limits.
+        look: The look's number, from 1.
+        pooled: Pooled totals, in rewards.
+    """
+    values, places = np.unique(np.ceil(pooled).astype(np.int64), return_inverse=True)
+    return np.array([plan.limit(look, int(value)) for value in values], dtype=np.int64)[places]
+
+
+def open_runs_of(
+    rule: OpenRule, rates: Sequence[float], runs: int, rng: np.random.Generator, looks: int = _LOOKS
+) -> Runs:
+    """Simulate a test without an end, with 0/1 rewards.
+
+    Args:
+        rule: What decides on an arm.
+        rates: The rate of each arm, the control's first.
+        runs: The number of runs.
+        rng: A generator.
+        looks: After how many looks a run is cut off.
+    """
+    others = len(rates) - 1
+    totals, people = np.zeros((runs, others + 1)), np.zeros(runs)
+    open_ = np.ones((runs, others), dtype=bool)
+    shown, given_up = np.zeros_like(open_), np.zeros_like(open_)
+    for look in range(1, looks + 1):
+        going = np.flatnonzero(open_.any(axis=1))
+        if not len(going):
+            break
+        people[going] += rule.block * (open_[going].sum(axis=1) + 1)
+        shape = (len(going), others + 1)
+        totals[going] += rng.binomial(rule.block, rates, shape) + laplace(rng, rule.better.epsilon, shape)
+        for arm in range(others):
+            rows = going[open_[going, arm]]
+            pair = totals[rows, arm + 1], totals[rows, 0]
+            passed = rule.passes(*pair, look)
+            left = rule.gives_up(*pair, look) & ~passed
+            shown[rows[passed], arm], given_up[rows[left], arm] = True, True
+            open_[rows[passed | left], arm] = False
+    return Runs(people, shown, given_up)

@@ -18,6 +18,7 @@ from tests._tools.step_by_step import play_dp_ucb, play_kl, play_thompson_sampli
 
 import discreet
 from benchmarks.crowd import crowd
+from benchmarks.door import door
 from benchmarks.growth import growth
 from benchmarks.inference import statements
 from benchmarks.logs import logs
@@ -294,6 +295,7 @@ def main():
     )
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
+    rows += door()
     rows += statements() + general_arms() + asked() + kernels() + simulated_rules() + epoch_policies() + peers()
     rows += horizons() + service()
     if not arguments.fast:

@@ -47,6 +47,8 @@ SECTIONS = {
     "A/B tests": "At epsilon = 1, alpha = 0.05 and beta = 0.2: the people on average over those of the usual test with "
     "one look and no privacy; the chance to show the lift; and the share of false alarms, where it is largest.",
     "Statistical studies": "Broken promises, and how many were allowed on average.",
+    "Samples of dp-inverse": "Mean number over the fixed one that somebody would take who knows the mean p of 0/1 "
+    "samples, by the normal approximation.",
     "Supply chain": "",
 }
 KEY, OUTCOMES = "page", ("passed", "failed", "error", "skipped")

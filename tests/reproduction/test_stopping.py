@@ -101,8 +101,8 @@ def test_the_price_of_privacy_grows_like_one_over_epsilon(stopping, study):
 
 def test_pictures_show_the_results(stopping, pictures, study):
     assert list(pictures) == [
-        "stopping-distance", "stopping-sweep-signs", "stopping-sweep-clicks", "stopping-distributions",
-        "stopping-price",
+        "stopping-distance", "stopping-sweep-signs", "stopping-sweep-clicks", "stopping-clicks",
+        "stopping-distributions", "stopping-price",
     ]  # fmt: skip
     for kind, panel in zip(ENDS, pictures["stopping-distance"].panels, strict=True):
         for rule, cloud in zip(RULES, panel.clouds, strict=False):

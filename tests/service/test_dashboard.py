@@ -44,6 +44,9 @@ READABLE = [
     f"{DRAFT}/test",
     "/ledger",
     "/ledger?population=patients-2026",
+    "/ledger/everybody/report",
+    f"{BUTTON}/report",
+    "/experiments/{first_dose}/report",
     "/planner",
     "/planner?arms=4&epsilon=1&gap=0.05&beta=0.05&per_hour=500&window=1&window_unit=days",
     "/planner?arms=3&epsilon=1&base_rate=10&lift=50&per_hour=500",
@@ -686,8 +689,8 @@ def test_keys_and_lines_have_pages(board, control, admin):
 ASKED = {
     "session_secret", "now", "page_of_experiments", "list_facts", "facts", "names", "experiment", "whole", "create",
     "replace", "delete", "start", "pause", "resume", "stop", "archive", "populations", "ledger", "ledger_page",
-    "population", "page_of_populations", "create_population", "page_of_keys", "last_admin", "make_key", "revoke_key",
-    "authenticate", "session_key", "end_session", "algorithms", "plan",
+    "page_of_populations", "population_report", "privacy_report", "create_population", "page_of_keys", "last_admin",
+    "make_key", "revoke_key", "authenticate", "session_key", "end_session", "algorithms", "plan",
 }  # fmt: skip
 
 

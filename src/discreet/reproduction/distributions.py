@@ -16,7 +16,8 @@ from discreet.theory import two_point_lower_bound
 
 PAPER = "dp-exp-nas"
 """The rule that others are compared with: the paper's best, told R = 1 as in the paper."""
-ONE_SIDED = "dp-nas-one-sided"
+FROM_ZERO = ("dp-nas-one-sided", "dp-inverse")
+"""Rules for samples that are never negative."""
 DISTRIBUTIONS: dict[str, float | str] = {
     "signs": "discrete(-1:7, 1:13)",
     "coin 50 %": 0.5,
@@ -64,7 +65,7 @@ class DistributionGrid:
 
     runs: int = 200
     seed: int = SEED
-    rules: tuple[str, ...] = (PAPER, ONE_SIDED, "dp-nas-released", "dp-bernstein")
+    rules: tuple[str, ...] = (PAPER, "dp-nas-one-sided", "dp-nas-released", "dp-bernstein", "dp-inverse")
     alphas: tuple[float, ...] = (0.1, 0.5)
     epsilons: tuple[float, ...] = (0.1, 1.0)
 
@@ -86,7 +87,7 @@ class DistributionGrid:
 
     def rules_of(self, cell: Cell) -> list[str]:
         """Return the rules that accept the samples of a cell."""
-        return [rule for rule in self.rules if rule != ONE_SIDED or rewards_of(cell).low >= 0]
+        return [rule for rule in self.rules if rule not in FROM_ZERO or rewards_of(cell).low >= 0]
 
     def settings(self) -> list[Setting]:
         """Return the settings of all rules in all cells."""

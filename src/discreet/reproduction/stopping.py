@@ -18,13 +18,24 @@ import numpy as np
 from discreet import theory
 from discreet.lab.arms import Bernoulli, Discrete, Rewards
 from discreet.lab.results import Simulation
-from discreet.lab.setting import SEED, Setting
+from discreet.lab.setting import SEED, Setting, accepts
 from discreet.lab.simulate import simulate_all
 from discreet.reproduction._findings import Findings, setting_of
 from discreet.reproduction.distributions import DistributionGrid
 
 PLAIN, PRIVATE = ("nas", "ebstop"), ("dp-nas", "dp-exp-nas", "dp-nas-released", "dp-bernstein")
 RULES = (*PLAIN, *PRIVATE)
+FOR_CLICKS = (
+    "nas",
+    "inverse",
+    "dp-nas",
+    "dp-exp-nas",
+    "dp-nas-one-sided",
+    "dp-nas-released",
+    "dp-bernstein",
+    "dp-inverse",
+)
+"""Rules that are compared on clicks from rare to frequent: those for samples of known sign are among them."""
 NO_PRIVACY = 1e9
 """An epsilon at which the noise is nothing: a rule without privacy."""
 ENDS = {"signs": (-1.0, 1.0), "clicks": (0.0, 1.0)}
@@ -109,6 +120,8 @@ class StoppingStudy:
         epsilons: Privacy parameters.
         betas: Failure probabilities.
         failure_betas: Failure probabilities where failures are counted.
+        clicks: The problem in which all rules for clicks are compared, from rare ones to frequent ones.
+        click_means: Their means.
         distributions: Rules on samples of many distributions.
     """
 
@@ -121,6 +134,8 @@ class StoppingStudy:
     epsilons: tuple[float, ...] = spread(0.0001, 10, 16)
     betas: tuple[float, ...] = spread(0.0005, 0.05, 5)
     failure_betas: tuple[float, ...] = spread(0.004, 0.4, 5)
+    clicks: Problem = Problem("clicks", alpha=0.1, epsilon=1.0)
+    click_means: tuple[float, ...] = spread(0.001, 0.9, 10)
     distributions: DistributionGrid = field(default_factory=DistributionGrid)
 
     @classmethod
@@ -146,6 +161,10 @@ class StoppingStudy:
         """Return the problems of all sweeps of one kind of samples, each once."""
         return list(dict.fromkeys(problem for name in self.sweeps for problem in self.swept(kind, name)))
 
+    def of_clicks(self) -> list[Problem]:
+        """Return the problems in which all rules for clicks are compared."""
+        return [self.clicks.with_(mean=mean) for mean in self.click_means]
+
     def risky(self) -> dict[str, list[Problem]]:
         """Return problems in which failures are likeliest: a large alpha, and noise that halts at the first tests."""
         mild, strong = self.base.with_(mean=0.1, alpha=0.9), self.base.with_(mean=0.5, alpha=0.9, epsilon=0.001)
@@ -160,7 +179,7 @@ class StoppingStudy:
             runs: Number of runs; by default that of the sweeps.
         """
         options: dict[str, Any] = {"alpha": problem.alpha, "beta": problem.beta, **problem.range}
-        if rule in PRIVATE:
+        if accepts(rule, "epsilon"):
             options["epsilon"] = problem.epsilon
         return setting_of(rule, problem.distribution, runs=runs or self.runs, seed=self.seed, **options)
 
@@ -181,6 +200,7 @@ class StoppingStudy:
         every += [self.without_privacy(rule, kind) for rule, kind in product(PRIVATE, ENDS)]
         risky = [one for problems in self.risky().values() for one in problems]
         every += [self.setting(rule, one, self.failure_runs) for one, rule in product(risky, RULES)]
+        every += [self.setting(rule, one) for one, rule in product(self.of_clicks(), FOR_CLICKS)]
         every += self.distributions.settings()
         return sorted(dict.fromkeys(every), key=_cost, reverse=True)
 

@@ -412,6 +412,86 @@ class Summary(Struct):
     looks: list[Look]
 
 
+class LedgerRow(Struct):
+    """A release as the digest of a report counts it. Steps are those of the grid.
+
+    Attributes:
+        entry: Its number, from 1.
+        first: The first of the arm's rewards that it covers.
+        last: The last of them.
+        steps: The released integer.
+        scale: The scale of its noise, in steps.
+    """
+
+    entry: int
+    epoch: int
+    kind: str
+    arm: str | None
+    first: int
+    last: int
+    steps: int | None
+    mean: float | None
+    scale: float
+    epsilon: float
+    simulated: bool
+    tests: int | None
+    above: bool | None
+
+
+class ReleasedOfArm(Struct):
+    """All releases of one kind about one arm.
+
+    Attributes:
+        rewards: The number of rewards that they cover.
+        epsilon: What the dearest of them costs each of its rewards.
+        scale: The largest scale of noise, in rewards.
+        mechanism: How they were made.
+    """
+
+    arm: str | None
+    kind: str
+    releases: int
+    rewards: int
+    epsilon: float
+    scale: float
+    mechanism: str
+
+
+class PrivacyReport(Struct):
+    """The privacy report of an experiment, for the file: it holds releases and options, and may be published.
+
+    Attributes:
+        made_at: When it was made.
+        made_by: The versions of what the promise rests on.
+        spent: Of epsilon, by releases so far, as the budget's ledger has it.
+        paid: The same, added up anew from all releases.
+        kept: True if that is within the promise.
+        verdict: The same in a sentence.
+        sha256: The digest of `entries`, as JSON with sorted keys and without spaces.
+        checked: How the promise is checked, and what can be repeated.
+    """
+
+    made_at: float
+    made_by: dict[str, str]
+    experiment: str
+    name: str
+    population: str
+    description: str
+    state: State
+    algorithm: str
+    options: dict[str, Any]
+    privacy: PrivacyLabel
+    spent: Decimal
+    paid: float
+    kept: bool
+    verdict: str
+    releases: int
+    released: list[ReleasedOfArm]
+    sha256: str
+    checked: list[str]
+    entries: list[LedgerRow]
+
+
 # ---------------------------------------------------------------------- assign and report
 
 
@@ -657,6 +737,56 @@ class Ledger(Struct):
     verified: int
     verified_at: float | None
     problems: list[str]
+
+
+class BudgetPart(Struct):
+    """An experiment's part of a budget.
+
+    Attributes:
+        epsilon: What is reserved for it; once it has ended, what it has spent.
+        unit: Whom its epsilon protects.
+    """
+
+    experiment: str
+    name: str
+    state: State
+    unit: PrivacyUnit
+    epsilon: Decimal
+
+
+class PopulationReportQuery(Request):
+    """A report on a population.
+
+    Attributes:
+        delta: The delta at which it also says what all experiments cost together.
+    """
+
+    delta: Annotated[float, Meta(gt=0, lt=1)] = 1e-6
+
+
+class PopulationReport(Struct):
+    """What all experiments on a population may cost one of its people, together.
+
+    Attributes:
+        made_at: When it was made.
+        experiments: The number of experiments that have a part of the budget.
+        delta: The delta that was asked for.
+        epsilon_at_delta: What they cost at this delta: never above the sum, which alone is enforced.
+        words: What is promised, in sentences.
+        parts: The experiments, those that go on first; the first 200.
+        intact: False if the last check found a line of the ledger, or a sum, that was changed.
+        verified: The number of the last line that was checked.
+    """
+
+    made_at: float
+    population: PopulationView
+    experiments: int
+    delta: float
+    epsilon_at_delta: float
+    words: list[str]
+    parts: list[BudgetPart]
+    intact: bool
+    verified: int
 
 
 class NewKey(Request):

@@ -8,8 +8,8 @@ import numpy as np
 
 from discreet._pictures import Cloud, Colour, Line, Panel, Picture
 from discreet.reproduction.pictures.evaluation import measured
-from discreet.reproduction.stopping import ENDS, PLAIN, PRIVATE, RULES, StoppingFindings
-from discreet.theory import private_stopping_lower_bound
+from discreet.reproduction.stopping import ENDS, FOR_CLICKS, PLAIN, PRIVATE, RULES, StoppingFindings
+from discreet.theory import least_level, private_stopping_lower_bound
 
 LOOKS = {
     "nas": ("NAS (not private)", "NAS", Colour.GREEN, "o"),
@@ -19,10 +19,13 @@ LOOKS = {
     "dp-nas-one-sided": ("DP one-sided NAS", "one-sided", Colour.AMBER, "X"),
     "dp-nas-released": ("DP-NAS by releases", "releases", Colour.SKY, "v"),
     "dp-bernstein": ("DP-Bernstein", "Bernstein", Colour.PINK, "P"),
+    "inverse": ("inverse sampling (not private)", "inverse", Colour.GREY, "h"),
+    "dp-inverse": ("DP inverse sampling", "DP inverse", Colour.BLACK, "*"),
 }
 """The name of each rule, a short one, its colour and its marker."""
 NAMES, SHORT = ({rule: looks[index] for rule, looks in LOOKS.items()} for index in (0, 1))
 KINDS = {"signs": "samples of −1 and 1", "clicks": "clicks (0 and 1)"}
+_RARE = 0.05  # up to this mean, the bound for rare means is shown
 AXES = {"mean": "mean μ", "alpha": "accuracy α", "epsilon": "privacy ε", "beta": "failure probability β"}
 SAMPLES = "samples"
 
@@ -30,7 +33,7 @@ SAMPLES = "samples"
 def stopping_pictures(found: StoppingFindings) -> list[Picture]:
     """Return all pictures of the study, in the order of the report."""
     sweeps = [_sweeps(found, kind) for kind in ENDS]
-    return [_distance(found), *sweeps, _distributions(found), _price(found)]
+    return [_distance(found), *sweeps, _clicks(found), _distributions(found), _price(found)]
 
 
 def _distance(found: StoppingFindings) -> Picture:
@@ -87,6 +90,36 @@ def _sweeps(found: StoppingFindings, kind: str) -> Picture:
         panels.append(Panel("", lines, x_label=AXES[name], y_label=SAMPLES, x_log=True, y_log=True))
     return Picture(
         f"stopping-sweep-{kind}", f"Samples taken: {KINDS[kind]}", panels, simulations=list(dict.fromkeys(shown))
+    )
+
+
+def _clicks(found: StoppingFindings) -> Picture:
+    """Samples over the least possible number, against the mean of clicks."""
+    problems, lines, shown = found.study.of_clicks(), [], []
+    means = found.study.click_means
+    for rule in FOR_CLICKS:
+        row = [found.of(rule, one) for one in problems]
+        times = [float(runs.samples.mean()) / one.lower_bound() for runs, one in zip(row, problems, strict=True)]
+        name, _, colour, marker = LOOKS[rule]
+        lines.append(Line(name, means, times, colour, "-", marker))
+        shown += row
+    base = found.study.clicks
+    level = float(least_level(base.alpha, base.beta, base.epsilon))
+    every = [level / one.mean / one.lower_bound() for one in problems if one.mean <= _RARE]
+    lines += [
+        Line("lower bound, private, at this mean", means, [1.0] * len(means), Colour.BLACK, "-", width=1.1),
+        Line("lower bound for all rare means at once", means[: len(every)], every, Colour.BLACK, ":", width=1.1),
+    ]
+    title = f"α = {base.alpha:g}, β = {base.beta:g}, ε = {base.epsilon:g}"
+    axes: dict[str, Any] = {
+        "x_label": AXES["mean"],
+        "y_label": "times the least possible",
+        "x_log": True,
+        "y_log": True,
+    }
+    panel = Panel(title, lines, **axes)
+    return Picture(
+        "stopping-clicks", "Clicks: how many times the least possible", [panel], columns=1, simulations=shown
     )
 
 

@@ -196,6 +196,20 @@ def number(value: float, digits: int = 3) -> str:
     return text.replace("-", "−")
 
 
+def power(share: float) -> str:
+    """Return a small share as people write it.
+
+    >>> power(1e-6), power(0.05), power(2e-7)
+    ('10⁻⁶', '0.05', '2·10⁻⁷')
+    """
+    if share >= 1e-4:
+        return f"{share:g}"
+    factor, exponent = f"{share:e}".split("e")
+    raised = "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(-int(exponent)))
+    rounded = f"{float(factor):g}"
+    return f"{'' if rounded == '1' else f'{rounded}·'}10⁻{raised}"
+
+
 def percent(share: float) -> str:
     """Return a share as a percentage.
 

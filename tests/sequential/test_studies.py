@@ -130,7 +130,8 @@ def test_a_private_test_against_the_usual_one_without_privacy(base, lift, page):
     power, false = float(better.shown.mean()), float(max(equal.shown.mean(), wrong.shown.mean()))
     page(
         LEADS, test=f"planned, {100 * base:g} % and a lift of {100 * lift:g} %", runs=3 * runs,
-        if_better=round(took, 2), if_not=round(took_not, 2), at_most=round(most, 2), power=round(power, 3), alpha=round(false, 3),
+        if_better=round(took, 2), if_not=round(took_not, 2), at_most=round(most, 2),
+        power=round(power, 3), alpha=round(false, 3),
     )  # fmt: skip
     assert took <= 0.95
     assert took_not <= 0.85

@@ -50,6 +50,8 @@ READABLE = [
     "/planner",
     "/planner?arms=4&epsilon=1&gap=0.05&beta=0.05&per_hour=500&window=1&window_unit=days",
     "/planner?arms=3&epsilon=1&base_rate=10&lift=50&per_hour=500",
+    "/planner?arms=2&epsilon=1&base_rate=10&lift=50&per_hour=500&policy=dp-ab",
+    "/planner?arms=2&epsilon=1&base_rate=10&lift=50&policy=dp-ab-open",
 ]
 CHANGING = ["/experiments/new", f"{DRAFT}/edit", "/keys"]
 EVERY = [*READABLE, *CHANGING]

@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin/python
 PAGE ?= verification.md
+TESTS ?= tests/core tests/mechanisms/test_curator.py tests/reporting
 PIP := PIP_CONSTRAINT=constraints.txt $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile
 # One worker more than there are processors: many studies wait for disks and for servers that were killed.
 WORKERS = $(shell $(RUN) -c 'import os; print(os.cpu_count() + 1)')
@@ -11,7 +12,7 @@ WORKERS = $(shell $(RUN) -c 'import os; print(os.cpu_count() + 1)')
 # What Python has compiled is kept: else every worker, and every program that a test starts, compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help reproduce results test test-system prove verify supply-chain shop lint docs bench soak pin clean
+.PHONY: help reproduce results test quick test-system prove verify supply-chain shop lint docs pictures build bench soak pin clean
 .NOTPARALLEL: # two pips at a time would break the environment
 
 help:
@@ -19,6 +20,7 @@ help:
 	@echo "                REPRODUCE=--all adds every policy and stopping rule; REPRODUCE=--quick takes few runs"
 	@echo "make results    all of it, and then docs/results.md and the picture docs/regret.png anew"
 	@echo "make test       run the tests, doctests included"
+	@echo "make quick      a part of the tests, in seconds: TESTS=tests/bandits"
 	@echo "make test-system  tests that need PostgreSQL, Chromium, Node, Ray or Dask, or kill processes"
 	@echo "make prove      have Coq check the proofs of privacy, compare their formulas with the code's, and break them"
 	@echo "make shop       a service with an experiment in it: four banners and an hour of shoppers, in a minute"
@@ -26,6 +28,8 @@ help:
 	@echo "make supply-chain  pip check, known vulnerabilities, and tests on the oldest and newest versions of what we need"
 	@echo "make lint       ruff, mypy --strict and import-linter"
 	@echo "make docs       the site in build/docs/site, docs/algorithms.md and the notebooks in examples/"
+	@echo "make pictures   the pictures of the README anew: regret over time, and the dashboard in a browser"
+	@echo "make build      a source distribution and a wheel in dist/, tried in an empty environment; BUILD=--extras: each extra"
 	@echo "make bench      measure what must be fast"
 	@echo "make soak       the service under mixed traffic for half an hour: SOAK='--postgresql --workers 2'"
 	@echo "make pin        refresh the pinned versions in constraints.txt"
@@ -63,6 +67,9 @@ WITHOUT_SYSTEM = --ignore=tests/system --ignore=tests/service/test_openapi.py -p
 test: $(VENV)/.test $(VENV)/.kernels
 	$(RUN) -m pytest -n auto --dist worksteal -m 'not study and not system' $(WITHOUT_SYSTEM)
 
+quick: $(VENV)/.test
+	$(RUN) -m pytest -n auto -m 'not study and not system' -p no:schemathesis $(TESTS)
+
 test-system: $(VENV)/.system $(VENV)/.kernels
 	$(RUN) -m pytest -n auto --dist worksteal -m 'system and not study'
 
@@ -89,6 +96,12 @@ docs: $(VENV)/.docs
 	$(RUN) -m tools.site.tutorials
 	$(RUN) -m tools.site $(DOCS)
 
+pictures: $(VENV)/.system
+	$(RUN) -m tools.pictures
+
+build: $(VENV)/.docs $(VENV)/.release
+	$(RUN) -m tools.release $(BUILD)
+
 bench: $(VENV)/.test $(VENV)/.bench $(VENV)/.kernels
 	$(RUN) -m benchmarks $(BENCH)
 
@@ -102,5 +115,5 @@ pin:
 	rm -rf $(VENV)/pin
 
 clean:
-	rm -rf $(VENV) reproduction verification.md .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build
+	rm -rf $(VENV) reproduction verification.md dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,6 +18,7 @@ from tests._tools.step_by_step import play_dp_ucb, play_kl, play_thompson_sampli
 
 import discreet
 from benchmarks.crowd import crowd
+from benchmarks.door import door
 from benchmarks.growth import growth
 from benchmarks.inference import statements
 from benchmarks.logs import logs
@@ -318,16 +319,8 @@ def main():
     )
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
-    rows += (
-        inverse_sampling()
-        + statements()
-        + general_arms()
-        + asked()
-        + kernels()
-        + simulated_rules()
-        + epoch_policies()
-        + peers()
-    )
+    rows += inverse_sampling() + door()
+    rows += statements() + general_arms() + asked() + kernels() + simulated_rules() + epoch_policies() + peers()
     rows += horizons() + service()
     if not arguments.fast:
         rows += crowd() + growth() + logs(watched) + evaluation()

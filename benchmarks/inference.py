@@ -15,12 +15,12 @@ REPEATS = 15
 
 
 def best_of(work):
-    """The shortest of a few wall-clock times, in milliseconds."""
+    """The shortest of a few times of the processor, in milliseconds: other programs do not count."""
     times = []
     for _ in range(REPEATS):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times) * 1e3
 
 
@@ -63,7 +63,7 @@ def statements():
             return seen.lift("B").interval
 
         taken = best_of(lift)
-        goal = 10 * len(epsilons)
+        goal = 10 if len(epsilons) == 1 else 20
         rows.append(Row(f"lift, 1,000 releases, {name}", taken, "ms", f"< {goal}", taken < goal, what, taken / once))
     for epsilon in (0.1, 1.0):
         looks = discreet.inference.summary(ledger(28, [epsilon], ratio=2.0)).blocks("A")

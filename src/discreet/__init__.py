@@ -8,8 +8,8 @@ for a goal. Drivers run them: `Bandit` by ask and tell, `Stream` on a stream of 
 `Totals` by hand. `inference` says what may be said at any time from what was released. `audit` looks for privacy
 violations.
 
-Answers from a log in one call: `best_arm`, `mean`, and `replay` for any algorithm. They need more packages, and are
-imported when used.
+Answers from a log in one call: `best_arm`, `ab_test`, `mean`, and `replay` for any algorithm. They need more packages,
+and are imported when used.
 
 `discreet.lab` simulates and compares them. `OwnPolicy` is the template of one of your own.
 
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from discreet.client import AsyncClient as AsyncClient
     from discreet.client import Client as Client
     from discreet.logs import Answer as Answer
+    from discreet.logs import TestAnswer as TestAnswer
+    from discreet.logs import ab_test as ab_test
     from discreet.logs import best_arm as best_arm
     from discreet.logs import mean as mean
     from discreet.logs import replay as replay
@@ -115,7 +117,7 @@ __all__ += sequential.__all__
 
 _EXTRAS = {
     **dict.fromkeys(("AsyncClient", "Client"), "client"),
-    **dict.fromkeys(("Answer", "best_arm", "mean", "replay"), "logs"),
+    **dict.fromkeys(("Answer", "TestAnswer", "ab_test", "best_arm", "mean", "replay"), "logs"),
 }
 
 

@@ -2,9 +2,6 @@
 
 import json
 from functools import cache
-from importlib import metadata
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 
 @cache
@@ -14,6 +11,10 @@ def install(extra: str) -> str:
     Args:
         extra: The name of the extra.
     """
+    from importlib import metadata  # noqa: PLC0415  (these three take longer to import than all that is discreet's own)
+    from urllib.parse import urlsplit  # noqa: PLC0415
+    from urllib.request import url2pathname  # noqa: PLC0415
+
     found = [one.read_text("direct_url.json") for one in metadata.distributions(name="discreet")]
     if not found:  # a source tree that is not installed
         return f"pip install '.[{extra}]'"

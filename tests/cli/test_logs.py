@@ -64,3 +64,33 @@ def test_stop_on_a_log(data, refused, events):
     assert found["samples"] == found["rows_read"] < 4000
     assert "need a file, got standard input" in refused("stop -", "--shuffle", *rule)
     assert "--where must look like COLUMN=VALUE" in refused("stop", events, "--where", "x", *rule)
+
+
+def test_an_ab_test(run, data, refused, events):
+    given = [*ASK, "--control", "a", "--missing", "skip", "--base-rate", "20%"]
+    code, out, err = run("test", events, *given, "--lift", "50%")
+    assert (code, err) == (0, "")
+    assert out.startswith("b is better than a: a mean of 0.")
+    assert "a lift of +" in out
+    assert "Another run on the same people spends epsilon again." in out
+    found = data("test", events, *given, "--effect", "0.1")
+    assert (found["verdicts"], found["shown"], found["control"]) == ({"b": "shown"}, True, "a")
+    assert found["rows_read"] < 4000
+    worse = [*ASK, "--control", "b", "--missing", "skip", "--base-rate", "80%", "--effect", "10%"]
+    code, out, _ = run("test", events, *worse)
+    assert code == 4
+    assert "a was not shown to be better than b" in out
+    code, _, err = run("test", events, *given, "--effect", "0.1%", "--json")
+    assert code == 3
+    assert "give lift or effect" in refused("test", events, *given)
+
+
+def test_forecasts_of_tests(run, data, refused):
+    ask = ["--base-rate", "3%", "--lift", "10%", "--test", "--epsilon", "0.5,1", "--per-day", "5000"]
+    code, out, _ = run("forecast", *ask)
+    assert code == 0
+    assert out.count("chance to show it") == 2
+    assert "no privacy would take 83,800 people" in " ".join(out.split())
+    found = data("forecast", *ask)["forecasts"]
+    assert [one["outlooks"][1]["shown"] >= 0.8 for one in found] == [True, True]
+    assert "--test needs --base-rate and --lift" in refused("forecast", "--test", "--gap", "0.1", "--epsilon", "1")

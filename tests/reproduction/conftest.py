@@ -4,6 +4,7 @@ import pytest
 
 from discreet.reproduction.distributions import DistributionGrid
 from discreet.reproduction.evaluation import Evaluation
+from discreet.reproduction.evidence import EvidenceStudy
 from discreet.reproduction.league import LeagueStudy
 from discreet.reproduction.roads import RoadsStudy
 from discreet.reproduction.stopping import StoppingStudy
@@ -37,6 +38,13 @@ def league():
 def roads():
     """All roads with few arms."""
     return RoadsStudy(arms=(2, 4, 6), gaps=2, runs=2, ucb_runs=1, horizon=10**6, epsilon=10.0).run()
+
+
+@pytest.fixture(scope="session")
+def evidence():
+    """Few searches, and few intervals of two rates."""
+    few = {"runs": 20, "rates": (0.03, 0.5), "budgets": (0.1, 1.0), "sizes": (1000, 10_000)}
+    return EvidenceStudy(**few, epsilons=(1.0,), looked=300, last=5000).run()
 
 
 @pytest.fixture(scope="session")

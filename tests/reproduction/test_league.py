@@ -17,8 +17,9 @@ def test_the_league_has_every_private_policy_that_can_be_played_at_every_place()
     private = {name for name, kind in discreet.POLICIES.items() if kind.reason is not None}
     people = {name for name, kind in discreet.POLICIES.items() if kind.unit is discreet.Unit.PERSON}
     assert people == {"dp-se-person", "dp-se-sharp-person"}  # they promise more, and play in no league with the others
-    searches = {"dp-bai", "dp-bai-sharp", "dp-bai-evidence", "dp-bai-budget"}  # they have no regret
-    apart = searches | {road.policy for road in (*ROADS[:3], START)}  # measured against K
+    searches = {"dp-bai", "dp-bai-sharp", "dp-bai-evidence", "dp-bai-budget"}  # no regret
+    tests = {"dp-ab", "dp-ab-open"}
+    apart = searches | tests | {road.policy for road in (*ROADS[:3], START)}  # measured against K
     assert private - people - set(study.policies) == apart
     settings = study.settings()
     assert len(settings) == len(set(settings))

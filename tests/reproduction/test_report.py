@@ -14,8 +14,8 @@ from discreet.reproduction.tables import bandit_tables, claim_table, stopping_ta
 
 
 @pytest.fixture(scope="module")
-def everything(extended, stopping, league, roads):
-    return Reproduced(extended, stopping, league, roads)
+def everything(extended, stopping, league, roads, evidence):
+    return Reproduced(extended, stopping, league, roads, evidence)
 
 
 def links(html):
@@ -92,7 +92,8 @@ def test_a_reproduction_simulates_what_is_missing_and_writes_the_report(tmp_path
         assert ("simulating DP-SE and DP-UCB", 128, 128) in told
         assert len(list((tmp_path / "settings").iterdir())) == len(wanted.settings()) == 128
     assert set(wanted.studies()) == {"paper"}
-    assert set(Reproduction.of(everything=True, quick=True).studies()) == {"paper", "stopping", "league", "roads"}
+    beyond = {"stopping", "league", "roads", "evidence"}
+    assert set(Reproduction.of(everything=True, quick=True).studies()) == {"paper", *beyond}
 
 
 def test_headlines_count_what_is_there(paper):

@@ -205,6 +205,27 @@ def test_p_values_are_seldom_small_if_nothing_is_there():
         assert sum(value <= chance for value in values) <= allowed(200, chance)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_an_interval_leaves_out_nothing_exactly_if_the_arm_passes(seed):
+    test = finished((0.3, 0.42), seed)
+    low, high = test.interval("B")
+    assert (low > 0) == (test.verdicts["B"] == "shown")
+    assert -1 <= low < high <= 1
+    open_ = DPTwoSampleTest(["A", "B"], epsilon=1.0, base_rate=0.3, effect=0.15)
+    assert open_.interval("B") is None
+    assert open_.interval("A") is None
+
+
+@pytest.mark.parametrize("rates", [(0.3, 0.3), (0.3, 0.45), (0.25, 0.2)])
+def test_each_end_of_an_interval_is_wrong_as_seldom_as_promised(rates):
+    runs = 150
+    found = [finished(rates, seed).interval("B") for seed in range(runs)]
+    true = rates[1] - rates[0]
+    assert sum(low > true for low, _ in found) <= allowed(runs, 0.05)
+    assert sum(high < true for _, high in found) <= allowed(runs, 0.05)
+    assert np.mean([high - low for low, high in found]) < 0.35
+
+
 def test_a_passed_arm_is_pulled_no_more():
     test = next(one for seed in range(20) if (one := finished((0.3, 0.9, 0.38), seed)).epoch > 1)
     assert test.taken["B"] < test.taken["A"]

@@ -44,9 +44,14 @@ READABLE = [
     f"{DRAFT}/test",
     "/ledger",
     "/ledger?population=patients-2026",
+    "/ledger/everybody/report",
+    f"{BUTTON}/report",
+    "/experiments/{first_dose}/report",
     "/planner",
     "/planner?arms=4&epsilon=1&gap=0.05&beta=0.05&per_hour=500&window=1&window_unit=days",
     "/planner?arms=3&epsilon=1&base_rate=10&lift=50&per_hour=500",
+    "/planner?arms=2&epsilon=1&base_rate=10&lift=50&per_hour=500&policy=dp-ab",
+    "/planner?arms=2&epsilon=1&base_rate=10&lift=50&policy=dp-ab-open",
 ]
 CHANGING = ["/experiments/new", f"{DRAFT}/edit", "/keys"]
 EVERY = [*READABLE, *CHANGING]
@@ -686,9 +691,16 @@ def test_keys_and_lines_have_pages(board, control, admin):
 ASKED = {
     "session_secret", "now", "page_of_experiments", "list_facts", "facts", "names", "experiment", "whole", "create",
     "replace", "delete", "start", "pause", "resume", "stop", "archive", "populations", "ledger", "ledger_page",
-    "population", "page_of_populations", "create_population", "page_of_keys", "last_admin", "make_key", "revoke_key",
-    "authenticate", "session_key", "end_session", "algorithms", "plan",
+    "page_of_populations", "population_report", "privacy_report", "create_population", "page_of_keys", "last_admin",
+    "make_key", "revoke_key", "authenticate", "session_key", "end_session", "algorithms", "plan",
 }  # fmt: skip
+
+
+def test_the_planner_keeps_the_test_that_was_chosen(admin):
+    text = admin.get("/planner?arms=2&epsilon=1&base_rate=10&lift=50&policy=dp-ab").text
+    assert '<option value="dp-ab" selected>dp-ab, an A/B test against the first arm' in text
+    assert "B is better by 0.05" in text
+    assert "dp-ab-open" in text
 
 
 def test_pages_show_no_number_that_is_not_public(board, admin):

@@ -23,11 +23,15 @@ from discreet.service.messages import NewKey
 from tests._tools.service_tools import Clock, World, crowd, new_file
 
 WINDOW = 60.0
-PAGES = ["/", "/experiments/{id}", "/experiments/{id}/live", "/ledger?population=crowd", "/planner", "/keys"]
+PAGES = [
+    "/", "/experiments/{id}", "/experiments/{id}/live", "/experiments/{id}/report", "/ledger?population=crowd",
+    "/ledger/crowd/report", "/planner", "/keys",
+]  # fmt: skip
 PATHS = [
     "/v1/experiments", "/v1/experiments/{id}", "/v1/experiments/{id}/epochs", "/v1/experiments/{id}/releases",
     "/v1/experiments/{id}/summary", "/v1/experiments/{id}/summary?drifting=true&level=0.8", "/v1/experiments/{id}/plan",
-    "/v1/populations", "/v1/populations/crowd/ledger", "/v1/keys", "/healthz", "/readyz",
+    "/v1/experiments/{id}/report", "/v1/populations/crowd/report", "/v1/populations", "/v1/populations/crowd/ledger",
+    "/v1/keys", "/healthz", "/readyz",
 ]  # fmt: skip
 NAME = "banners"
 

@@ -6,7 +6,7 @@ import pytest
 from discreet import inference
 from discreet.core.noise import PrivateNoise
 from discreet.service.errors import ServiceProblem
-from discreet.service.experiments import descriptions, summaries, verdicts
+from discreet.service.experiments import descriptions, numbers, summaries, verdicts
 from discreet.service.messages import NewExperiment, NewKey, NewPopulation, SummaryQuery
 from tests._tools.service_tools import draft, new_file, small
 
@@ -66,14 +66,15 @@ RUNNABLE = [view.name for view in descriptions.algorithms()]
 @pytest.mark.parametrize("key", RUNNABLE)
 def test_every_algorithm_has_the_numbers_of_the_library(world, key):
     view = next(one for one in descriptions.algorithms() if one.name == key)
-    options = {name: 5000 if name == "horizon" else 0.1 for name in view.required}
-    options |= {"alpha": 0.5} if view.kind == "rule" and "alpha" in view.options else {}
+    known = {"horizon": 5000, "base_rate": 0.2, "effect": 0.2, "null": 0.2, "alternative": 0.5}
+    options = {name: known[name] for name in view.required}
+    options |= {"alpha": 0.5} if key == "dp-nas-released" else {}
     chosen = {"policy": key, "arms": ["a", "b"]} if view.kind == "policy" else {"rule": key, "arms": []}
     seen = play(world, epochs=4, options=options, **chosen)
     assert seen.releases > 0
     replayed = world.replayed("banners").ledger
     control = 0 if view.kind == "policy" else None
-    same = inference.summary(replayed, control=control)
+    same = inference.summary(replayed, control=control, binary=world.control.experiment("banners").binary)
     assert seen.rewards == sum(same.rewards(arm) for arm in same.arms)
     for place, arm in enumerate(same.arms):
         one = seen.arms[place]
@@ -259,8 +260,8 @@ def test_an_arm_that_was_dropped_is_named_where_means_matter_most(world):
 
 
 def test_numbers_in_sentences():
-    assert verdicts.change(0.0, True) == "+0 %"
-    assert verdicts.number(float("inf")) == "–"
+    assert numbers.change(0.0, True) == "+0 %"
+    assert numbers.number(float("inf")) == "–"
     assert verdicts.caution("x: take drifting=True") == "X; the form for means that change holds all the same."
     assert summaries.looks_told([]) == []
 

@@ -27,6 +27,9 @@ Levels = tuple[int, ...]
 
 ARMS = ("A", "B")
 GUESSES: dict[str, Any] = {"arms": ARMS, "alpha": 0.9, "beta": 0.5, "low": 0.0, "high": 1.0, "seed": 1}
+TEST_GUESSES: dict[str, Any] = {  # of tests, whose two errors must add up to less than 1
+    "alpha": 0.2, "beta": 0.2, "base_rate": 0.3, "effect": 0.3, "null": 0.3, "alternative": 0.6,
+}  # fmt: skip
 HORIZONS = tuple(2**power for power in (3, 6, 10, 14, 18, 22))
 LENGTHS = (2**10, 2**13)  # of streams
 _TRIES, _MIXED, _BISECTIONS = 10, 8, 16  # runs a level; the most that may agree if decisions are open; levels
@@ -100,7 +103,8 @@ def subject(name: str | type[Algorithm] | Algorithm, epsilon: float, options: Ma
     known = set(field_names(kind, init=True))
     if "policy" in required_options(kind):  # options of the policy inside are given beside
         known |= set(field_names(find(options.get("policy", "dp-se"), "policy"), init=True))
-    guesses = {**GUESSES, "epsilon": epsilon}
+    is_test = known & {"effect", "alternative"}
+    guesses = {**GUESSES, **(TEST_GUESSES if is_test else {}), "epsilon": epsilon}
     chosen = {**{option: value for option, value in guesses.items() if option in known}, **options}
     if "horizon" in required_options(kind) and "horizon" not in chosen:
         chosen["horizon"] = _busy_horizon(name, chosen)

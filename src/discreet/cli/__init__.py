@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 
 from discreet._install import install
+from discreet._version import __version__
 
 FAILED, INTERRUPTED = 1, 130  # exit codes
 
@@ -19,6 +20,9 @@ class Interrupted(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    if list(sys.argv[1:] if arguments is None else arguments) == ["--version"]:  # also without typer, and at once
+        print(f"discreet {__version__}")
+        return 0
     try:
         from discreet.cli._run import run  # noqa: PLC0415  (needs typer and rich)
     except ModuleNotFoundError as error:

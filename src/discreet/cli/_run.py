@@ -24,7 +24,19 @@ from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
 COMMANDS = (
-    *("simulate", "compare", "reproduce", "best_arm", "stop", "replay", "intervals", "report", "recommend", "forecast"),
+    *(
+        "simulate",
+        "compare",
+        "reproduce",
+        "best_arm",
+        "test",
+        "stop",
+        "replay",
+        "intervals",
+        "report",
+        "recommend",
+        "forecast",
+    ),
     *("bounds", "audit", "policies", "plot"),
     *("service.serve", "service.admin_key", "service.backup", "service.restore"),
 )
@@ -34,8 +46,8 @@ for _name in COMMANDS:  # they appear in --help in this order
 
 
 @app.callback(
-    epilog="`best-arm`, `stop`, `replay` and `audit` use real noise. All simulations use seeded noise: what they print "
-    "is not private."
+    epilog="`best-arm`, `test`, `stop`, `replay` and `audit` use real noise. All simulations use seeded noise: what "
+    "they print is not private."
 )
 def _start(
     context: typer.Context,

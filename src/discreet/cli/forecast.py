@@ -1,15 +1,17 @@
 """`discreet forecast`: how many people and days a question takes, at each epsilon."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 from discreet._display import words
 from discreet.cli._console import check_writable, console, show, show_json, wrapped_table
-from discreet.cli._options import Json, command, option, read_real, real, whole
+from discreet.cli._options import Json, command, flag, option, read_real, real, whole
 from discreet.core.errors import ArgumentError
 from discreet.forecasting import Forecast
 from discreet.forecasting import forecast as make_forecast
+from discreet.sequential import DPTwoSampleTest
 
 
 def read_share(text: str | float) -> float:
@@ -35,6 +37,7 @@ def _share(text: str) -> Any:
 @command(
     "discreet forecast --rates 3.0%,3.2%,3.6% --epsilon 0.5,1,2 --beta 0.05 --per-day 2000",
     "discreet forecast --base-rate 3% --lift 20% --epsilon 0.1,0.5,1 --figure epsilon.png",
+    "discreet forecast --base-rate 3% --lift 10% --test --epsilon 0.5,1 --per-day 5000      (an A/B test)",
     "discreet forecast --mean 3% --alpha 0.1 --epsilon 0.5,1,2",
     "discreet forecast --gap 0.006 --arms 2 --epsilon 1      (the worst case, if nothing else is known)",
 )
@@ -54,9 +57,14 @@ def _forecast(
         float | None, _share("Instead: the mean that you expect, of values in [0, 1], to forecast `stop`.")
     ] = None,
     alpha: Annotated[
-        float | None, _share("With --mean: how close it must be known; 0.1 is within 10% of itself.")
+        float | None,
+        _share("With --mean: how close it must be known, 0.1 is within 10% of itself. With --test: false alarms."),
     ] = None,
-    beta: Annotated[float, real("How often the answer may be wrong: 0.05 is once in 20 times.")] = 0.05,
+    beta: Annotated[
+        float | None,
+        real("How often the answer may be wrong, or a test may miss the lift.", show_default="0.05, of a test 0.2"),
+    ] = None,
+    test: Annotated[bool, flag("With --base-rate and --lift: forecast a test of arms against a control.")] = False,
     per_day: Annotated[float | None, real("How many people come in a day, for a forecast in days.")] = None,
     window_days: Annotated[
         float | None, real("How many days a reward is waited for; each epoch waits that long.")
@@ -73,6 +81,15 @@ def _forecast(
     whatever the rates. With a gap alone there is only the promise.
     """
     check_writable(figure)
+    if test:
+        if base_rate is None or lift is None or any(other is not None for other in (rates, gap, mean, figure, policy)):
+            raise ArgumentError("--test needs --base-rate and --lift, and takes no --rates, --gap, --mean or --figure")
+        names = ["A", "B", *(f"arm {number}" for number in range(3, 1 + (arms or 2)))]
+        errors = {"alpha": 0.05 if alpha is None else alpha, "beta": 0.2 if beta is None else beta}
+        planned = {"base_rate": base_rate, "effect": base_rate * lift, **errors}
+        _show_tests([DPTwoSampleTest(names, epsilon=one, **planned) for one in read_shares(epsilon)], per_day, json)
+        return
+    beta = 0.05 if beta is None else beta
     if mean is not None and rates is not None:
         raise ArgumentError(f"give --rates or --mean, not both: got {rates} and {mean:g}")
     found = make_forecast(
@@ -108,3 +125,23 @@ def _show(found: Forecast) -> None:
     for note in found.notes:
         show("")
         show(note, wrap=True)
+
+
+def _show_tests(tests: Sequence[DPTwoSampleTest], per_day: float | None, json: bool) -> None:
+    """Print the forecast of each test.
+
+    Args:
+        tests: The tests.
+        per_day: The number of people a day, of all arms together.
+        json: Print one JSON document.
+    """
+    found = [one.forecast(per_day) for one in tests]
+    if json:
+        show_json({"forecasts": [one.to_dict() for one in found]})
+        return
+    for one in found:
+        show(one.question, "bold", wrap=True)
+        show("")
+        console().print(wrapped_table([(name, list(map(words, cells))) for name, cells in one.columns().items()]))
+        show("")
+        show(" ".join(one.notes), wrap=True)

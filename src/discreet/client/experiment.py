@@ -169,6 +169,11 @@ class ExperimentOperations:
         return await self._logic.ask(Call("GET", self._path("summary"), messages.Summary, query=sent))
 
     @operation
+    async def privacy_report(self) -> messages.PrivacyReport:
+        """Return the privacy report: what was released, about whom, at what price, with which proof."""
+        return await self._logic.ask(Call("GET", self._path("report"), messages.PrivacyReport))
+
+    @operation
     async def plan(self) -> PlanView:
         """Return the plan of the open epoch: the contributions of each arm, and the grid."""
         return await self._logic.ask(Call("GET", self._path("plan"), PlanView))

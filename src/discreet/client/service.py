@@ -185,6 +185,21 @@ class ServiceOperations(Generic[Transport, Handle]):
         return await self.logic.ask(Call("PUT", path("populations", population), messages.PopulationView, message))
 
     @operation
+    async def population_report(self, population: str = "everybody", delta: float = 1e-6) -> messages.PopulationReport:
+        """Return what all experiments on a population may cost one of its people: the sum, and less at a delta.
+
+        Args:
+            population: The population's name.
+            delta: The delta.
+
+        Raises:
+            ArgumentError: If delta does not lie between 0 and 1.
+        """
+        checked(messages.PopulationReportQuery, {"delta": delta})
+        where = path("populations", population, "report")
+        return await self.logic.ask(Call("GET", where, messages.PopulationReport, query={"delta": str(delta)}))
+
+    @operation
     async def ledger(self, population: str = "everybody", *, verify: bool = False) -> messages.Ledger:
         """Return all charges to a population's budget. They are asked for page by page.
 

@@ -1,6 +1,5 @@
 """Checks of single arguments. Each returns a plain Python value or raises `ArgumentError`."""
 
-import difflib
 import math
 import numbers
 import operator
@@ -164,6 +163,8 @@ def did_you_mean(value: Any, known: Iterable[str]) -> str:
     >>> did_you_mean("Thompson", ["dp-se"])
     ''
     """
+    import difflib  # noqa: PLC0415  (for messages alone)
+
     by_letters = {name.lower(): name for name in known}
     near = difflib.get_close_matches(str(value).lower().replace("_", "-"), by_letters, n=1, cutoff=0.7)
     near = near or difflib.get_close_matches(str(value).lower(), by_letters, n=1, cutoff=0.7)

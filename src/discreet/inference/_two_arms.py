@@ -160,12 +160,20 @@ class TwoArms:
         """Return the stakes on B, and those against A; the last ones are on one arm alone."""
         base, tilt, found = self._mixture, slope * self._ratios, []
         least, spread = np.maximum(1.0, tilt), y * (1 - y) + slope * tilt * x * (1 - x)
-        for arm, factor, alone in ((self.second, 1.0, self._alone), (self.first, tilt, self._alone[::-1])):
-            noise = 4 / (base.sizes[:, None] * arm.epsilons**2)
-            stakes = factor * base.stakes(spread + noise * (1 + slope * tilt), arm.epsilons, least)
-            rest = np.broadcast_to(alone[:, None] * cap_of(arm.epsilons), (len(x), len(alone), len(arm.epsilons)))
-            found.append(np.concatenate([stakes, rest], axis=1))
+        for arm, factor, (noise, alone) in zip((self.second, self.first), (1.0, tilt), self._fixed, strict=True):
+            stakes = np.empty((len(x), len(noise) + len(alone), len(arm.epsilons)))
+            near = base.stakes(spread + noise * (1 + slope * tilt), arm.epsilons, least)
+            np.multiply(factor, near, out=stakes[:, : len(noise)])
+            stakes[:, len(noise) :] = alone
+            found.append(stakes)
         return found[0], found[1]
+
+    @cached_property
+    def _fixed(self) -> list[tuple[Numbers, Numbers]]:
+        """The noise of each target and the stakes on one arm alone, for B and for A."""
+        sizes, alone = self._mixture.sizes[:, None], self._alone[:, None]
+        arms = (self.second, alone), (self.first, alone[::-1])
+        return [(4 / (sizes * arm.epsilons**2), shares * cap_of(arm.epsilons)) for arm, shares in arms]
 
     # ------------------------------------------------------------------ a null hypothesis
 
@@ -216,8 +224,9 @@ class TwoArms:
         def at(x: Numbers) -> Callable[[Numbers, Indices], Numbers]:
             def excess(y: Numbers, which: Indices) -> Numbers:
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    along = np.nan_to_num(slope(x[which], y), nan=1.0, posinf=_STEEPEST)
-                return self.log_evidence(x[which], y, np.clip(along, 1 / _STEEPEST, _STEEPEST)) - level
+                    along = slope(x[which], y)
+                along = np.where(np.isnan(along), 1.0, np.minimum(np.maximum(along, 1 / _STEEPEST), _STEEPEST))
+                return self.log_evidence(x[which], y, along) - level
 
             return excess
 

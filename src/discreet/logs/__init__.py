@@ -1,6 +1,7 @@
 """Answers from logs, and an epoch's exact totals for a service.
 
     from_log                     the best arm, a mean, or any algorithm on the rows of a log
+    ab_test                      whether variants are better than a control
     answer                       what was found: in words, as data, as a picture
     totals                       the exact totals of one epoch, for an experiment of the service
 
@@ -16,8 +17,9 @@ try:
 except ModuleNotFoundError as _error:
     raise ModuleNotFoundError(f"logs need {_error.name}: {install('logs')}", name=_error.name) from None
 
+from discreet.logs.ab_test import TestAnswer, ab_test
 from discreet.logs.answer import Answer
 from discreet.logs.from_log import best_arm, mean, replay
 from discreet.logs.totals import Columns, LogTotals, epoch_totals
 
-__all__ = ["Answer", "Columns", "LogTotals", "best_arm", "epoch_totals", "mean", "replay"]
+__all__ = ["Answer", "Columns", "LogTotals", "TestAnswer", "ab_test", "best_arm", "epoch_totals", "mean", "replay"]

@@ -61,6 +61,16 @@ class Rows:
                 sums[names[arm]] = int(self._next(names[arm], count).sum())
         return {arm: sums[name] for arm, name in names.items() if arm in plan.pulls}
 
+    def next(self, arm: str, count: int) -> NDArray[np.int64]:
+        """Return the steps of an arm's next rows; fewer where it has no more.
+
+        Args:
+            arm: The arm's name.
+            count: The number of rows, at most `BLOCK`.
+        """
+        left = self.available.get(arm, 0) - self._used.get(arm, 0)
+        return self._next(arm, min(count, left)) if left else np.zeros(0, np.int64)
+
     def blocks(self, arm: str) -> Iterator[NDArray[np.int64]]:
         """Yield the steps of an arm's rows that were not taken yet, block by block.
 

@@ -13,9 +13,9 @@ reward is there. The message of a log that is refused is exact, and not private.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -233,6 +233,40 @@ def _run(
         noise: A simulated source, or None.
         heading: True if a CSV file begins with a heading.
     """
+    with open_rows(log, reading, grid, arms, heading) as found:
+        algorithm = make(list(found.counts) if arms is None else list(arms))
+        return answered(algorithm, found, noise)
+
+
+class OpenRows(NamedTuple):
+    """A log that was checked and prepared.
+
+    Attributes:
+        rows: Its rows.
+        counts: The number of usable rows of each arm.
+        reading: How it was read.
+        grid: The grid of the rows.
+    """
+
+    rows: Rows
+    counts: Mapping[Any, int]
+    reading: Reading
+    grid: Grid
+
+
+@contextmanager
+def open_rows(
+    log: Any, reading: Reading, grid: Grid, arms: Sequence[str] | None, heading: bool | None = None
+) -> Iterator[OpenRows]:
+    """Check the whole log and prepare it; its rows can be taken until the context ends.
+
+    Args:
+        log: The log.
+        reading: How it is read.
+        grid: The algorithm's grid.
+        arms: The arms that there may be, by their names in the log; None for all that there are.
+        heading: True if a CSV file begins with a heading.
+    """
     grid = Grid(grid.low, grid.high)  # a fine one, also for a rule that makes coins of what it is given
     if reading.missing is not None and not isinstance(reading.missing, str):
         grid.encode(reading.missing)
@@ -246,11 +280,21 @@ def _run(
                 found = read.enter_context(found.cache())
             counts = check(source, found, reading, grid, arms)
             rows = Rows(kept.enter_context(prepared(found, reading, key).cache()))
-        algorithm = make(list(counts) if arms is None else list(arms))
-        names = {arm: "" if arm is None else text_of(arm) for arm in algorithm.taken}
-        driver, used, reason = _drive(algorithm, rows, names, grid, noise)
-        units = {arm: rows.available.get(name, 0) for arm, name in names.items()}
-        return Answer(driver.algorithm, driver.privacy, reading, reason, sum(counts.values()), units, used)
+        yield OpenRows(rows, counts, reading, grid)
+
+
+def answered(algorithm: Any, found: OpenRows, noise: Noise | None) -> Answer:
+    """Drive an algorithm on the rows of a log, and return the answer.
+
+    Args:
+        algorithm: The algorithm.
+        found: The log.
+        noise: A simulated source, or None.
+    """
+    names = {arm: "" if arm is None else text_of(arm) for arm in algorithm.taken}
+    driver, used, reason = _drive(algorithm, found.rows, names, found.grid, noise)
+    units = {arm: found.rows.available.get(name, 0) for arm, name in names.items()}
+    return Answer(driver.algorithm, driver.privacy, found.reading, reason, sum(found.counts.values()), units, used)
 
 
 def _only_column(source: Source) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from collections.abc import Iterable
@@ -62,6 +61,8 @@ def digest(ledger: Ledger) -> str:
 
 def to_csv(ledger: Ledger) -> str:
     """Return the ledger's rows as CSV, with a heading."""
+    import csv  # noqa: PLC0415
+
     text = StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()

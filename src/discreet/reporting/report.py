@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
-from importlib import metadata
 from io import BytesIO
 from typing import Any
 
@@ -303,6 +301,9 @@ def privacy_report(source: Any, *, subject: str = "") -> PrivacyReport:
 
 def _versions() -> dict[str, str]:
     """Return the versions of what the promise rests on."""
+    import platform  # noqa: PLC0415
+    from importlib import metadata  # noqa: PLC0415
+
     return {
         "discreet": __version__,
         "opendp": metadata.version("opendp"),

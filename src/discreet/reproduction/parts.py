@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from discreet._pictures import Picture
 from discreet.reproduction.evaluation import EvaluationFindings
+from discreet.reproduction.evidence import EvidenceFindings, evidence_headlines, evidence_pictures
 from discreet.reproduction.headlines import ENOUGH, bandit_headlines, league_headlines, stopping_headlines
 from discreet.reproduction.league import LeagueFindings
 from discreet.reproduction.pictures.evaluation import evaluation_pictures
@@ -23,12 +24,14 @@ class Reproduced(NamedTuple):
         stopping: The stopping study; None if it was left out.
         league: The league; None if it was left out.
         roads: Regret against the number of arms; None if it was left out.
+        evidence: Intervals and searches for the best arm; None if it was left out.
     """
 
     paper: EvaluationFindings
     stopping: StoppingFindings | None = None
     league: LeagueFindings | None = None
     roads: RoadsFindings | None = None
+    evidence: EvidenceFindings | None = None
 
 
 class Part(NamedTuple):
@@ -67,6 +70,10 @@ PARTS = (
     Part(
         "stopping", "simulating stopping rules", "Stopping rules", stopping_headlines, stopping_pictures,
         lambda found: stopping_tables(found.results),
+    ),
+    Part(
+        "evidence", "simulating searches by evidence", "Evidence at any time", evidence_headlines, evidence_pictures,
+        lambda found: {"best_arm": found.rows, "widths": found.width_rows},
     ),
 )  # fmt: skip
 

@@ -87,6 +87,7 @@ def _figures(found: Reproduced) -> dict[str, Any]:
         "constants": sweep_cells(found.paper) if wanted.extended else None,
         "league": _league(found.league) if found.league else None,
         "stopping": _stopping(found.stopping) if found.stopping else None,
+        "evidence": {"study": found.evidence.study, "rows": found.evidence.rows} if found.evidence else None,
         "roads": {"study": found.roads.study, "rows": found.roads.rows} if found.roads else None,
     }
 

@@ -15,6 +15,7 @@ from discreet.lab.engines import Engine, Processes, Serial
 from discreet.lab.setting import HORIZON, SEED, Setting
 from discreet.lab.store import Store
 from discreet.reproduction.evaluation import Evaluation
+from discreet.reproduction.evidence import EvidenceStudy
 from discreet.reproduction.league import LeagueStudy
 from discreet.reproduction.parts import PARTS, Reproduced, every_picture, every_table, headlines, is_preview
 from discreet.reproduction.report import render_page, render_results
@@ -48,12 +49,14 @@ class Reproduction:
         stopping: The stopping study; None leaves it out.
         league: The league; None leaves it out.
         roads: Regret against the number of arms; None leaves it out.
+        evidence: Intervals and searches for the best arm; None leaves it out.
     """
 
     paper: Evaluation
     stopping: StoppingStudy | None = None
     league: LeagueStudy | None = None
     roads: RoadsStudy | None = None
+    evidence: EvidenceStudy | None = None
 
     @classmethod
     def of(
@@ -79,8 +82,9 @@ class Reproduction:
         if not everything:
             return cls(evaluation(**changes))
         stopping, league = (StoppingStudy.quick, LeagueStudy.quick) if quick else (StoppingStudy, LeagueStudy)
-        roads = RoadsStudy.quick if quick else RoadsStudy
-        return cls(evaluation(extended=True, **changes), stopping(seed=seed), league(**changes), roads(seed=seed))
+        roads, evidence = (RoadsStudy.quick, EvidenceStudy.quick) if quick else (RoadsStudy, EvidenceStudy)
+        beyond = stopping(seed=seed), league(**changes), roads(seed=seed), evidence(seed=seed)
+        return cls(evaluation(extended=True, **changes), *beyond)
 
     def studies(self) -> dict[str, Any]:
         """Return the studies that were not left out, by their field of `Reproduced`."""

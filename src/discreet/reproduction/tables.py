@@ -23,6 +23,8 @@ TABLES = {
     "stopping_runs": "a row for each run of a stopping rule: samples, estimate, whether it halted, whether it failed",
     "claim": "a row for each form of DP-UCB and setting: its regret over DP-SE's, interval (low, high), verdict, runs",
     "roads": "a row for each road: the power of K that fits its regret, 95 % interval, the law's power, mean regrets",
+    "best_arm": "a row for each instance and epsilon: mean pulls of both searches, how many times fewer, wrong answers",
+    "widths": "a row for each rate, epsilon and size: widths of intervals over that of one look without noise",
     "league": "a row for each policy of the league and place: mean, 95 % and 99.9 % quantiles, stuck runs, ratios",
 }
 """The content of each table; all begin with the setting, such as policy or rule, epsilon, other options, seed."""

@@ -64,7 +64,7 @@ class Law:
         """Return the part of the law at values low, ..., high - 1."""
         start = min(max(0, low - self.first), len(self.chances))
         stop = max(start, min(high - self.first, len(self.chances)))
-        return Law(self.first + start, self.chances[start:stop])
+        return Law(self.first + start, self.chances[start:stop] if stop > start else np.zeros(1))
 
     def quantile_from_above(self, chance: float) -> int:
         """Return the least value v with P(v or more) <= chance."""

@@ -26,6 +26,7 @@ _CELL = 0.01  # the log-odds of pooled means that have limits in common
 _LAST_CELL = 1800  # odds of e^-18: below that no test is ever planned
 _NEIGHBOURS = 3  # cells whose limits are compared
 _TRIES = 40  # of sizes
+_FINE = 1e-5  # how close the ends of intervals are computed
 _CLOSE = 0.003  # more power than is asked for: the search for a size ends
 
 
@@ -165,14 +166,43 @@ class LooksPlan:
             differences: The difference at each look so far.
             pooled: The sum of both arms' released totals so far.
         """
+        return min(1.0, self.alpha * _POOLED + self._chance_beyond(differences, pooled, self.shift))
+
+    def interval(self, differences: Sequence[int], pooled: float) -> tuple[float, float]:
+        """Return the differences of means that the outcome does not rule out, each end with a chance of alpha.
+
+        Its lower end is above the edge of the null hypothesis exactly if the arm has passed: it has the differences
+        that would have a p-value above alpha, by the same order of outcomes.
+
+        Args:
+            differences: The difference at each look so far.
+            pooled: The sum of both arms' released totals so far.
+        """
+        chance = self.alpha * (1 - _POOLED)
+        ends = []
+        for level in (chance, 1 - chance):
+            low, high = -1.0, 1.0
+            while high - low > _FINE:
+                middle = (low + high) / 2
+                if self._chance_beyond(differences, pooled, middle) > level:
+                    high = middle
+                else:
+                    low = middle
+            ends.append(low if level == chance else high)
+        return ends[0], ends[1]
+
+    def _chance_beyond(self, differences: Sequence[int], pooled: float, shift: float) -> float:
+        """Return the chance to reach a limit before the last look, or the last difference there, at a difference."""
         look = len(differences)
         cell = self.cell(look, math.ceil(pooled))
-        step, limits = self._walk(cell).step, self._limits(cell, look)
-        open_, chance = step, self.alpha * _POOLED
+        limits = self._limits(cell, look)
+        mean = min(max(cell_mean(cell), abs(shift) / 2), 1 - abs(shift) / 2)
+        step = _Walk(self.block, mean - shift / 2, mean + shift / 2, self.epsilon, self.width).step
+        open_, chance = step, 0.0
         for before in range(1, look):
             chance += open_.at_least(limits[before - 1])
             open_ = open_.between(open_.first, limits[before - 1]) + step
-        return min(1.0, chance + open_.at_least(differences[-1]))
+        return chance + open_.at_least(differences[-1])
 
 
 @lru_cache(maxsize=2**16)

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet._wording import about
 from discreet.core.options import Probability
 from discreet.core.registry import register
 from discreet.core.whole_noise import whole
 from discreet.sequential._designs import LeadDesign, check_levels
-from discreet.sequential._planned_looks import LooksPlan, looks_plan
+from discreet.sequential._planned_looks import LooksPlan, fixed_size, looks_plan
 from discreet.sequential._two_sample import TwoSampleTest
 from discreet.sequential._two_sample_runs import runs_of
 from discreet.sequential.forecast import TestForecast, outlook
@@ -136,6 +137,19 @@ class DPTwoSampleTest(TwoSampleTest):
             return None
         return self.schedule.p_value(self._differences[index], self._pooled_at[index])
 
+    def interval(self, arm: object = None) -> tuple[float, float] | None:
+        """Return the differences from the control, as shares of the range, that are not ruled out; None while open.
+
+        Each end is wrong with a chance of alpha/(K-1), and the lower one lies above -margin exactly if the arm passed.
+
+        Args:
+            arm: The arm; by default the only one beside the control, or the last one.
+        """
+        index = len(self.arms) - 1 if arm is None else self._index[arm]  # type: ignore[index]
+        if not index or index in self._open:
+            return None
+        return self.schedule.interval(self._differences[index], self._pooled_at[index])
+
     @property
     def looks(self) -> tuple[PlannedLook, ...]:
         """The planned looks at one arm and the control."""
@@ -148,6 +162,11 @@ class DPTwoSampleTest(TwoSampleTest):
             limit = plan.limit(number, count * (2 * base + self.effect)) / count
             found.append(PlannedLook(number, count, limit, give_up, *(float(each[number - 1]) for each in ended)))
         return tuple(found)
+
+    @property
+    def _usual(self) -> float:
+        """The rewards of each arm that a test with one look and no privacy takes."""
+        return fixed_size(self.base_rate, self.effect, self.arm_alpha, self.beta, self.margin)
 
     @property
     def _rates(self) -> tuple[float, float]:
@@ -192,6 +211,7 @@ class DPTwoSampleTest(TwoSampleTest):
         notes = (
             f"{how}, for rewards of 0 and 1 and a control at {self.base_rate:.4g}; people are those of all arms.",
             "False alarms stay as rare whatever the rates; the chance to show an effect is for these.",
+            f"The usual test with one look and no privacy would take {about(self._usual * count)} people.",
         )
         return TestForecast(f"{self.question}: {self.key}", tuple(rows), per_day, notes)
 

@@ -46,6 +46,7 @@ PrivacyUnit = Literal["person", "event"]
 Contribution = Literal["each-epoch", "once"]
 Source = Literal["assignments", "totals"]
 Status = Literal["accepted", "late", "unknown"]
+TestVerdict = Literal["shown", "not shown", "open"]
 EpochState = Literal["open", "closed", "forfeited", "discarded"]
 Limit = Annotated[int, Meta(ge=1, le=MOST_LISTED, description="the largest number of things on a page")]
 LedgerKind = Literal["budget", "reserve", "release", "forfeit", "refund"]
@@ -201,11 +202,13 @@ class ExperimentView(Struct):
         spent: Of epsilon, by releases so far.
         settled: True if nothing is left to find out.
         estimate: Of a rule that has halted: the mean, with its promise in `answer`.
+        answer: Of a rule that has ended, and of a test of arms: what was found out, in words.
         problem: In lists: why nothing is shown that follows from its releases; null as a rule.
         test_until: When the test of a draft ends by itself; null if there is none. Units of a test are not protected.
         control: The arm that others are compared with; null for a rule.
         binary: True if rewards are the lowest or the highest one, and nothing between.
         drifting: True if means may change during the experiment.
+        verdicts: Of a test of arms: its verdict on each arm but the control, which `answer` has in words.
     """
 
     id: str
@@ -237,6 +240,7 @@ class ExperimentView(Struct):
     control: str | None = None
     binary: bool = False
     drifting: bool = False
+    verdicts: dict[str, TestVerdict] = field(default_factory=dict)
 
 
 class ExperimentsQuery(Request):
@@ -410,6 +414,86 @@ class Summary(Struct):
     claims: list[Claim]
     cautions: list[str]
     looks: list[Look]
+
+
+class LedgerRow(Struct):
+    """A release as the digest of a report counts it. Steps are those of the grid.
+
+    Attributes:
+        entry: Its number, from 1.
+        first: The first of the arm's rewards that it covers.
+        last: The last of them.
+        steps: The released integer.
+        scale: The scale of its noise, in steps.
+    """
+
+    entry: int
+    epoch: int
+    kind: str
+    arm: str | None
+    first: int
+    last: int
+    steps: int | None
+    mean: float | None
+    scale: float
+    epsilon: float
+    simulated: bool
+    tests: int | None
+    above: bool | None
+
+
+class ReleasedOfArm(Struct):
+    """All releases of one kind about one arm.
+
+    Attributes:
+        rewards: The number of rewards that they cover.
+        epsilon: What the dearest of them costs each of its rewards.
+        scale: The largest scale of noise, in rewards.
+        mechanism: How they were made.
+    """
+
+    arm: str | None
+    kind: str
+    releases: int
+    rewards: int
+    epsilon: float
+    scale: float
+    mechanism: str
+
+
+class PrivacyReport(Struct):
+    """The privacy report of an experiment, for the file: it holds releases and options, and may be published.
+
+    Attributes:
+        made_at: When it was made.
+        made_by: The versions of what the promise rests on.
+        spent: Of epsilon, by releases so far, as the budget's ledger has it.
+        paid: The same, added up anew from all releases.
+        kept: True if that is within the promise.
+        verdict: The same in a sentence.
+        sha256: The digest of `entries`, as JSON with sorted keys and without spaces.
+        checked: How the promise is checked, and what can be repeated.
+    """
+
+    made_at: float
+    made_by: dict[str, str]
+    experiment: str
+    name: str
+    population: str
+    description: str
+    state: State
+    algorithm: str
+    options: dict[str, Any]
+    privacy: PrivacyLabel
+    spent: Decimal
+    paid: float
+    kept: bool
+    verdict: str
+    releases: int
+    released: list[ReleasedOfArm]
+    sha256: str
+    checked: list[str]
+    entries: list[LedgerRow]
 
 
 # ---------------------------------------------------------------------- assign and report
@@ -659,6 +743,56 @@ class Ledger(Struct):
     problems: list[str]
 
 
+class BudgetPart(Struct):
+    """An experiment's part of a budget.
+
+    Attributes:
+        epsilon: What is reserved for it; once it has ended, what it has spent.
+        unit: Whom its epsilon protects.
+    """
+
+    experiment: str
+    name: str
+    state: State
+    unit: PrivacyUnit
+    epsilon: Decimal
+
+
+class PopulationReportQuery(Request):
+    """A report on a population.
+
+    Attributes:
+        delta: The delta at which it also says what all experiments cost together.
+    """
+
+    delta: Annotated[float, Meta(gt=0, lt=1)] = 1e-6
+
+
+class PopulationReport(Struct):
+    """What all experiments on a population may cost one of its people, together.
+
+    Attributes:
+        made_at: When it was made.
+        experiments: The number of experiments that have a part of the budget.
+        delta: The delta that was asked for.
+        epsilon_at_delta: What they cost at this delta: never above the sum, which alone is enforced.
+        words: What is promised, in sentences.
+        parts: The experiments, those that go on first; the first 200.
+        intact: False if the last check found a line of the ledger, or a sum, that was changed.
+        verified: The number of the last line that was checked.
+    """
+
+    made_at: float
+    population: PopulationView
+    experiments: int
+    delta: float
+    epsilon_at_delta: float
+    words: list[str]
+    parts: list[BudgetPart]
+    intact: bool
+    verified: int
+
+
 class NewKey(Request):
     """A request for a key: its scopes, its experiment (null: all), and its lifetime in seconds."""
 
@@ -718,6 +852,9 @@ class PlannerRequest(Request):
         base_rate: The rate that you expect of all arms but the best, of rewards of 0 and 1: for a forecast of what it
             will take, beside the worst case.
         lift: Instead of the gap, with a base rate: how much higher the best rate is, as a share of it.
+        beta: How often the answer may be wrong (0.05), or of a test: how often the gap may be missed (0.2).
+        policy: The policy; a test such as `dp-ab` also needs a base rate.
+        alpha: Of a test: how often it may find what is not there.
     """
 
     arms: Annotated[int, Meta(ge=2, le=MOST_ARMS)]
@@ -725,18 +862,19 @@ class PlannerRequest(Request):
     gap: Annotated[float, Meta(gt=0, le=1)] | None = None
     base_rate: Annotated[float, Meta(gt=0, lt=1)] | None = None
     lift: Annotated[float, Meta(gt=0)] | None = None
-    beta: Annotated[float, Meta(gt=0, lt=1)] = 0.05
+    beta: Annotated[float, Meta(gt=0, lt=1)] | None = None
     policy: str | None = None
     per_hour: Annotated[float, Meta(gt=0)] | None = None
     window: Annotated[float, Meta(ge=0, le=MOST_WINDOW)] = 0.0
     privacy_unit: PrivacyUnit = "person"
+    alpha: Annotated[float, Meta(gt=0, lt=1)] = 0.05
 
 
 class PlannedEpoch(Struct):
     """One epoch of a plan, in the worst case that no arm goes earlier.
 
     Attributes:
-        gap: The gap from which on an arm is dropped after this epoch.
+        gap: The gap from which on an arm is dropped after this epoch; of a test, the lead that shows an arm better.
         total: Assignments of all arms up to here.
         ends_after: Seconds from the start, at the given rate of assignments and window.
     """
@@ -769,22 +907,50 @@ class PlanForecast(Struct):
     high_seconds: float | None
 
 
+class PlannedOutlook(Struct):
+    """What a test takes under one hypothesis, in assignments of all arms.
+
+    Attributes:
+        hypothesis: What is supposed to be true, in words.
+        mean: Assignments on average.
+        median: What half of all tests take at most.
+        high: What 95 % of all tests take at most.
+        at_most: What every test takes at most; null for a test without an end.
+        shown: The chance that the test shows what it looks for.
+        seconds: The time on average, at the given rate of assignments and window.
+        high_seconds: The time that 95 % of all tests take at most.
+        most_seconds: The time that every test takes at most.
+    """
+
+    hypothesis: str
+    mean: float
+    median: float
+    high: float
+    at_most: int | None
+    shown: float
+    seconds: float | None
+    high_seconds: float | None
+    most_seconds: float | None
+
+
 class ExperimentPlan(Struct):
     """The number of assignments that an experiment takes, and the time, before it is run.
 
     Attributes:
         epochs: The epochs in the worst case, whatever the rates.
-        total: Assignments in the worst case.
+        total: Assignments in the worst case; null for a test without an end.
         seconds: The time in the worst case.
-        forecast: What it will take if rates are as expected; null without a base rate.
+        forecast: What it will take if rates are as expected; null without a base rate, and for tests.
+        outlooks: Of a test: what it takes if there is nothing to find, and if there is.
     """
 
     policy: str
     epochs: list[PlannedEpoch]
-    total: int
+    total: int | None
     seconds: float | None
     words: str
     forecast: PlanForecast | None
+    outlooks: list[PlannedOutlook] = field(default_factory=list)
 
 
 class AlgorithmView(Struct):

@@ -2,7 +2,7 @@
 
     sessions, authentication                 sessions, and who may open a page
     pages, formatting                        requests, templates to answers, numbers to text
-    login, experiments, testmode, ledger, planner, keys    the pages
+    login, experiments, testmode, reports, ledger, planner, keys    the pages
     forms                                    reading forms
     summaries                                sentences and pictures of what was released and planned
 
@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.routing import BaseRoute, Match, Mount, Route
 from starlette.types import Scope
 
-from discreet.service.dashboard import experiments, keys, ledger, login, planner, testmode
+from discreet.service.dashboard import experiments, keys, ledger, login, planner, reports, testmode
 from discreet.service.dashboard.authentication import Audience, Page, Run, guarded
 from discreet.service.dashboard.pages import STATIC, Static
 from discreet.service.experiments.control import Control
@@ -39,9 +39,11 @@ PAGES: list[tuple[str, str, Page, Audience]] = [
     ("GET", "/experiments/{id}/test/live", testmode.refresh, "readers"),
     ("POST", "/experiments/{id}/test", testmode.begin, "admins"),
     ("POST", "/experiments/{id}/test/end", testmode.end, "admins"),
+    ("GET", "/experiments/{id}/report", reports.show, "readers"),
     ("POST", "/experiments/{id}/{action}", experiments.act, "admins"),
     ("GET", "/ledger", ledger.show, "overseers"),
     ("POST", "/ledger", ledger.create, "trustees"),
+    ("GET", "/ledger/{name}/report", reports.show_population, "overseers"),
     ("GET", "/planner", planner.show, "readers"),
     ("GET", "/keys", keys.show, "trustees"),
     ("POST", "/keys", keys.make, "trustees"),

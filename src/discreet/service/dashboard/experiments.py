@@ -151,7 +151,7 @@ def _live(visit: Visit, identity: str, tag: str) -> tuple[ExperimentView, str]:
         epochs=recent(epochs),
         hidden=max(0, len(epochs) - MOST),
         chart=chart(view, epochs),
-        gone=eliminations(epochs),
+        gone=eliminations(epochs, tested=bool(view.verdicts)),
         hue=hue,
         planner=_planner_address(view, visit.now),
         seen=seen,

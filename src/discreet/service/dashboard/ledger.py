@@ -82,7 +82,7 @@ def _page(visit: Visit, fields: Fields) -> Response:
     if wanted is not None and visit.query.get("verify") == "true":
         visit.control.ledger(wanted, LedgerQuery(limit=1, verify=True))
     shown = None if wanted is None else visit.control.ledger_page(wanted, number, PAGE, HOLDERS)
-    chosen = None if wanted is None else visit.control.population(wanted)
+    chosen = None if shown is None else shown.population
     return page(
         visit,
         "ledger.html",
@@ -92,7 +92,13 @@ def _page(visit: Visit, fields: Fields) -> Response:
         ledger=shown,
         holdings=holdings(chosen, shown) if chosen is not None and shown is not None else [],
         kinds=KINDS,
+        at_delta=_at_delta(shown),
         others=Pager(which, total, "/ledger", {}, "populations"),
         pager=Pager(number, shown.lines if shown else 0, "/ledger", {"population": wanted or ""}),
         fields=fields,
     )
+
+
+def _at_delta(shown: LedgerPage | None) -> float | None:
+    """Return what all experiments cost together at the usual delta; None where it is hardly less than the sum."""
+    return None if shown is None or shown.at_delta > 0.99 * float(shown.reserved) else shown.at_delta

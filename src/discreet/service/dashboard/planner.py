@@ -6,14 +6,15 @@ from discreet.core.registry import POLICIES
 from discreet.service.dashboard.forms.experiment import SECONDS
 from discreet.service.dashboard.forms.fields import Fields
 from discreet.service.dashboard.pages import Visit, page
-from discreet.service.experiments.descriptions import DEFAULTS
+from discreet.service.experiments import testing
 from discreet.service.experiments.planning import PLANNABLE
 from discreet.service.messages import MOST_ARMS, ExperimentPlan, PlannerRequest, PrivacyUnit
 
 FIRST = {
     "arms": "4",
     "epsilon": "1",
-    "beta": str(DEFAULTS["beta"]),
+    "beta": "",
+    "alpha": "0.05",
     "gap": "",
     "base_rate": "3",
     "lift": "20",
@@ -31,15 +32,16 @@ def show(visit: Visit) -> Response:
     unsaid = dict.fromkeys(("base_rate", "lift"), "") if asked.get("gap") else {}  # a gap stands for itself
     fields = Fields(FIRST | unsaid | asked)
     plan = _plan(visit, fields) if asked else None
-    known = [each for each in visit.control.algorithms() if issubclass(POLICIES.get(each.name, int), PLANNABLE)]
-    policies = [("", "The recommended one"), *((each.name, each.name) for each in known)]
+    known = [each.name for each in visit.control.algorithms() if _can_plan(each.name)]
+    policies = [("", "The recommended one"), *((name, _named(name)) for name in known)]
     return page(visit, "planner.html", fields.status, fields=fields, plan=plan, policies=policies, units=SECONDS)
 
 
 def _plan(visit: Visit, fields: Fields) -> ExperimentPlan | None:
     arms = fields.whole("arms", least=2, most=MOST_ARMS)
     epsilon = fields.decimal("epsilon")
-    beta = fields.number("beta", above=0, below=1)
+    beta = fields.optional_number("beta", above=0, below=1)
+    alpha = fields.number("alpha", above=0, below=1, empty=0.05)
     gap = fields.optional_number("gap", above=0)
     base_rate, lift = _share(fields, "base_rate"), _share(fields, "lift")
     if gap is None and lift is None:
@@ -52,8 +54,16 @@ def _plan(visit: Visit, fields: Fields) -> ExperimentPlan | None:
     window = fields.number("window", least=0, empty=0) * SECONDS.get(fields.text("window_unit"), 1.0)
     unit: PrivacyUnit = "event" if fields.text("privacy_unit") == "event" else "person"
     policy = fields.text("policy") or None
-    wanted = PlannerRequest(arms, epsilon, gap, base_rate, lift, beta, policy, per_hour, window, unit)
+    wanted = PlannerRequest(arms, epsilon, gap, base_rate, lift, beta, policy, per_hour, window, unit, alpha)
     return fields.submit(lambda: visit.control.plan(wanted))
+
+
+def _can_plan(name: str) -> bool:
+    return name in testing.KEYS or issubclass(POLICIES.get(name, int), PLANNABLE)
+
+
+def _named(policy: str) -> str:
+    return f"{policy}, an A/B test against the first arm" if policy in testing.KEYS else policy
 
 
 def _share(fields: Fields, name: str) -> float | None:

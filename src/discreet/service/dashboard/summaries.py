@@ -38,10 +38,15 @@ class Elimination:
     words: str
 
 
-def eliminations(epochs: Sequence[EpochView]) -> list[Elimination]:
-    """Return every arm that was dropped, first to last."""
+def eliminations(epochs: Sequence[EpochView], *, tested: bool = False) -> list[Elimination]:
+    """Return every arm that was dropped, first to last.
+
+    Args:
+        epochs: The epochs.
+        tested: True for a test of arms, which drops those whose question is answered.
+    """
     return [
-        Elimination(arm, epoch.number, epoch.closed_at, _why(arm, epoch))
+        Elimination(arm, epoch.number, epoch.closed_at, _why(arm, epoch) if not tested else _given_up(arm, epoch))
         for epoch in epochs
         for arm in epoch.eliminated
     ]
@@ -50,6 +55,10 @@ def eliminations(epochs: Sequence[EpochView]) -> list[Elimination]:
 def leader(epoch: EpochView) -> ReleaseView | None:
     """Return the release of the arm with the highest noisy mean of an epoch."""
     return max((r for r in epoch.releases if r.arm is not None), key=lambda release: release.mean, default=None)
+
+
+def _given_up(arm: str, epoch: EpochView) -> str:
+    return f"{arm} is no longer one that may be preferred, after look {epoch.number}."
 
 
 def _why(arm: str, epoch: EpochView) -> str:
@@ -73,8 +82,8 @@ def headline(view: ExperimentView) -> str:
         return "A draft with a test: the test’s units are not protected, and nothing has been charged to the budget."
     if view.state == "draft":
         return "A draft: nobody is assigned, and nothing has been charged to the budget."
-    if view.kind == "rule":
-        return _of_a_rule(view)
+    if view.kind == "rule" or view.verdicts:
+        return _of_a_rule(view) if view.kind == "rule" else _of_a_test(view)
     still = [arm.name or "" for arm in view.arms if arm.viable]
     if len(still) == 1:
         return f"{still[0]} is the best arm{_surely(view)}."
@@ -98,6 +107,10 @@ def _of_a_rule(view: ExperimentView) -> str:
     if view.estimate is not None:
         return f"The mean is {figure(view.estimate)}."
     return f"The mean is not known well enough yet. {_pace(view)}"
+
+
+def _of_a_test(view: ExperimentView) -> str:
+    return f"{view.answer} {_pace(view)}" if "open" in view.verdicts.values() else str(view.answer)
 
 
 def _pace(view: ExperimentView) -> str:

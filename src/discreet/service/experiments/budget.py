@@ -18,6 +18,7 @@ from discreet.service.errors import not_found, over_budget
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.messages import LedgerEntry, LedgerKind, PopulationView
 from discreet.service.storage import Line, Population, Transaction
+from discreet.service.storage.queries import LedgerEnd
 from discreet.service.storage.schema import exact
 
 DEFAULT_POPULATION, DEFAULT_BUDGET = "everybody", Fraction(10)
@@ -42,7 +43,7 @@ def state(transaction: Transaction, name: str, *, hold: bool = False) -> Populat
     return population
 
 
-def view(population: Population) -> PopulationView:
+def view(population: Population | LedgerEnd) -> PopulationView:
     """Return a population as clients see it."""
     budget, reserved = population.budget, population.reserved
     left = as_text(max(Fraction(0), budget - reserved))

@@ -20,6 +20,7 @@ from discreet.core.privacy import Unit
 from discreet.core.registry import POLICIES, RULES
 from discreet.core.statistics import Statistic
 from discreet.service.errors import invalid, not_found
+from discreet.service.experiments import testing
 from discreet.service.experiments.epsilon import amount, not_above
 from discreet.service.experiments.tokens import MOST_SLOTS
 from discreet.service.messages import AlgorithmView, Contribution, NewExperiment, PrivacyLabel
@@ -177,6 +178,7 @@ def describe(request: NewExperiment) -> Description:
         raise invalid("arms", "a rule estimates one mean and has no arms")
     request = msgspec.structs.replace(request, contribution=_contribution(request, is_policy))
     key = _algorithm(request, is_policy)
+    request = testing.fitted(request, key)
     try:
         algorithm = registry.make(key, _options(key, request, epsilon))
         plan = algorithm.plan()

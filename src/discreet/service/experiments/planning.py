@@ -10,12 +10,14 @@ from discreet.core.errors import ArgumentError
 from discreet.core.registry import POLICIES
 from discreet.forecasting.race import race
 from discreet.service.errors import invalid
-from discreet.service.experiments.descriptions import Description, can_run, describe
+from discreet.service.experiments import testing
+from discreet.service.experiments.descriptions import DEFAULTS, Description, can_run, describe
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.messages import ExperimentPlan, NewExperiment, PlanForecast, PlannedEpoch, PlannerRequest
 
 PLANNABLE = (DPSharpElimination, DPSuccessiveElimination)
 _MOST_EPOCHS = 60
+_MISSED = 0.2  # how often a test may miss the gap, if nothing is said
 _RUNS, _RUNS_OF_ALL_ARMS = 3000, 200_000  # simulated experiments, and fewer of very many arms
 
 
@@ -23,7 +25,7 @@ def plan_experiment(wanted: PlannerRequest) -> ExperimentPlan:
     """Return the epochs until every arm that is `gap` behind is gone with probability 1 - beta, if none goes earlier.
 
     With a base rate, also what it takes on average if the best arm has the base rate and the gap, and all others have
-    the base rate.
+    the base rate. A test has what it takes if there is nothing to find, and if there is, instead.
 
     Raises:
         ServiceProblem: The policy cannot be planned, or an argument is wrong.
@@ -31,21 +33,30 @@ def plan_experiment(wanted: PlannerRequest) -> ExperimentPlan:
     gap, per_hour = _gap(wanted), wanted.per_hour
     if per_hour is not None and not 0 < per_hour < float("inf"):
         raise invalid("per_hour", f"per_hour must be a positive number of assignments, got {per_hour!r}")
+    is_test = wanted.policy in testing.KEYS
+    beta = wanted.beta if wanted.beta is not None else _MISSED if is_test else DEFAULTS["beta"]
+    options = {"beta": beta}
+    if is_test:
+        if wanted.base_rate is None:
+            raise invalid("base_rate", f"base_rate must be given for a test, {wanted.policy}")
+        options |= {"base_rate": wanted.base_rate, "effect": gap, "alpha": wanted.alpha}
     request = NewExperiment(
         "plan",
         wanted.epsilon,
         arms=[str(index) for index in range(wanted.arms)],
         policy=wanted.policy,
-        options={"beta": wanted.beta},
+        options=options,
         privacy_unit=wanted.privacy_unit,
     )
     description = describe(request)
+    if is_test:
+        return testing.plan_test(wanted, gap, description.options)
     epochs = _epochs(description, wanted, gap)
     total, seconds = epochs[-1].total, epochs[-1].ends_after
     time = "" if seconds is None else f" in about {duration(seconds)}"
     words = (
         f"{total:,} assignments of {wanted.arms} arms in {len(epochs)} epochs{time} tell every arm apart that is "
-        f"{gap:.4g} or more behind, with probability {1 - wanted.beta:g}, whatever the rates"
+        f"{gap:.4g} or more behind, with probability {1 - beta:g}, whatever the rates"
     )
     if wanted.base_rate is None:
         words += ". Rare rewards take far fewer: give a base rate for a forecast"

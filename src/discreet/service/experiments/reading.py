@@ -6,9 +6,19 @@ Synchronous and safe for threads. No method returns a reward, a count of rewards
 from fractions import Fraction
 from typing import NamedTuple
 
+from discreet.core.composition import composed_epsilon
 from discreet.service import messages as m
 from discreet.service.errors import invalid, not_found
-from discreet.service.experiments import budget, descriptions, keys, planning, standing, summaries, views
+from discreet.service.experiments import (
+    budget,
+    descriptions,
+    keys,
+    planning,
+    reports,
+    standing,
+    summaries,
+    views,
+)
 from discreet.service.experiments.descriptions import find
 from discreet.service.experiments.upkeep.checking import Checked, Checker
 from discreet.service.storage import Database, EndedSession, Key, Transaction, queries
@@ -16,6 +26,7 @@ from discreet.service.storage.queries import Place, Wanted
 
 _ALL, _AS_DESCRIBED = m.ExperimentsQuery(), m.SummaryQuery()
 _FIRST_LINES, _FIRST_KEYS, _FIRST_POPULATIONS = m.LedgerQuery(), m.KeysQuery(), m.PopulationsQuery()
+_USUAL_DELTA = m.PopulationReportQuery()
 
 
 class LedgerPage(NamedTuple):
@@ -24,6 +35,8 @@ class LedgerPage(NamedTuple):
     Attributes:
         entries: The lines, the newest first.
         lines: The number of all lines.
+        population: The population.
+        at_delta: What all its experiments cost together at the usual delta.
         reserved: What is reserved of the budget.
         holders: Experiments with their id, name and part of it: the first ones of the list.
         names: The names of the experiments in these lines, by id.
@@ -32,6 +45,8 @@ class LedgerPage(NamedTuple):
 
     entries: list[m.LedgerEntry]
     lines: int
+    population: m.PopulationView
+    at_delta: float
     reserved: Fraction
     holders: list[tuple[str, str, Fraction]]
     names: dict[str, str]
@@ -152,6 +167,15 @@ class Reading:
             lambda transaction: summaries.summary(transaction, find(transaction, name, only), query)
         )
 
+    def privacy_report(self, name: str, only: str | None = None) -> m.PrivacyReport:
+        """Return the privacy report of an experiment.
+
+        Args:
+            name: The experiment's id or name.
+            only: The id of the one experiment that the caller may see; None for all.
+        """
+        return self.database.read(lambda each: reports.experiment_report(each, find(each, name, only)))
+
     def whole(self, name: str, query: m.SummaryQuery) -> tuple[m.ExperimentView, list[m.EpochView], m.Summary | None]:
         """Return an experiment, its epochs and its summary, read once; no summary of a draft.
 
@@ -200,13 +224,15 @@ class Reading:
             found = queries.list_populations(transaction, limit, offset=(page - 1) * limit)
             return [budget.view(row) for row in found], queries.count_populations(transaction)
 
-    def population(self, name: str) -> m.PopulationView:
-        """Return one population.
+    def population_report(self, name: str, query: m.PopulationReportQuery = _USUAL_DELTA) -> m.PopulationReport:
+        """Return what all experiments on a population may cost one of its people, as a sum and at a delta.
 
         Args:
-            name: Its name.
+            name: The population's name.
+            query: The delta.
         """
-        return self.database.read(lambda transaction: budget.view(budget.state(transaction, name)))
+        checked = self.checker.checked(name)
+        return self.database.read(lambda each: reports.population_report(each, name, query, checked))
 
     def ledger(self, population: str, query: m.LedgerQuery = _FIRST_LINES) -> m.Ledger:
         """Return a page of a population's ledger, and what the last check of it found.
@@ -247,10 +273,21 @@ class Reading:
             upto = ends[0].last - (page - 1) * limit
             lines = queries.list_lines(transaction, population, upto - limit, upto)
             held = queries.list_holders(transaction, population, holders)
+            counts, _ = reports.part_counts(transaction, population, ends[0].reserved)
             named = queries.names(transaction, {line.experiment for line in lines if line.experiment is not None})
-        parts = [(row.uid, row.name, row.epsilon if row.ended_at is None else row.spent) for row in held]
+        parts = [(row.uid, row.name, queries.part_of(row)) for row in held]
         entries = [budget.entry(line) for line in reversed(lines)]
-        return LedgerPage(entries, ends[0].last, ends[0].reserved, parts, named, self.checker.checked(population))
+        at_delta = composed_epsilon(counts, _USUAL_DELTA.delta)
+        return LedgerPage(
+            entries=entries,
+            lines=ends[0].last,
+            population=budget.view(ends[0]),
+            at_delta=at_delta,
+            reserved=ends[0].reserved,
+            holders=parts,
+            names=named,
+            checked=self.checker.checked(population),
+        )
 
     def keys(self, query: m.KeysQuery = _FIRST_KEYS) -> m.Keys:
         """Return a page of keys, the newest first.

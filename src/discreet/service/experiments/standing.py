@@ -15,8 +15,9 @@ from discreet.core.algorithm import Algorithm
 from discreet.core.errors import FinishedError, PrivacyError, StateError
 from discreet.core.plans import Arm
 from discreet.core.releases import Release
-from discreet.drivers.stream import StoppingResult
+from discreet.service.experiments import testing
 from discreet.service.experiments.descriptions import described
+from discreet.service.messages import TestVerdict
 from discreet.service.storage import Epoch, Experiment, Released, Transaction, assignments
 from discreet.stopping import StoppingRule
 
@@ -30,6 +31,7 @@ class Standing(NamedTuple):
         served: The arms to assign while nothing is learned.
         estimate: The mean, of a rule that has halted.
         answer: The promise of that mean, or why there is none, of a rule that has ended.
+        verdicts: The verdict on each arm but the control, of a test of arms.
     """
 
     viable: frozenset[int]
@@ -37,6 +39,7 @@ class Standing(NamedTuple):
     served: tuple[int, ...]
     estimate: float | None
     answer: str | None
+    verdicts: Mapping[int, TestVerdict]
 
 
 def replay(transaction: Transaction, row: Experiment) -> Algorithm:
@@ -200,17 +203,17 @@ def _of(algorithm: Algorithm) -> Standing:
     plan = algorithm.plan()
     if isinstance(algorithm, StoppingRule):
         answer = _answer(algorithm) if is_last(algorithm) else None
-        return Standing(viable(algorithm), None, (0,), algorithm.estimate, answer)
+        return Standing(viable(algorithm), None, (0,), algorithm.estimate, answer, {})
     assert isinstance(algorithm, Policy)
     best = None if algorithm.best_arm is None else _index(algorithm.best_arm)
     last = tuple(sorted(viable(algorithm))) if best is None else (best,)
-    return Standing(viable(algorithm), best, last if plan is None else tuple(sorted(by_index(plan.pulls))), None, None)
+    served = last if plan is None else tuple(sorted(by_index(plan.pulls)))
+    return Standing(viable(algorithm), best, served, None, None, testing.verdicts(algorithm))
 
 
 def _answer(rule: StoppingRule) -> str:
     reason = "the rule halted" if rule.halted else f"the next block would exceed the cap of {rule.max_samples} samples"
-    found = rule.halted, rule.estimate, rule.samples, rule.alpha, rule.beta
-    return str(StoppingResult(*found, reason, rule.privacy, rule.ledger))
+    return str(rule.result(rule.samples, reason, rule.privacy))
 
 
 def _index(arm: Arm) -> int:

@@ -7,6 +7,7 @@ from discreet import inference
 from discreet._wording import duration, plural
 from discreet.inference import Comparison
 from discreet.service.experiments.descriptions import Description
+from discreet.service.experiments.numbers import change, number, percent
 from discreet.service.messages import Claim
 
 MOST_NAMED = 6
@@ -156,53 +157,6 @@ def caution(said: str) -> str:
     words = said.removesuffix(_FOR_PROGRAMS)
     more = "; the form for means that change holds all the same" if words != said else ""
     return f"{words[:1].upper()}{words[1:]}{more}."
-
-
-# ---------------------------------------------------------------------- numbers
-
-
-def change(value: float, relative: bool, digits: int = 3) -> str:
-    """Return a lift as a percentage with its sign, or a difference as a number with its sign.
-
-    Args:
-        value: The lift or difference.
-        relative: True for a lift.
-        digits: The number of digits.
-
-    >>> change(0.1234, True), change(-0.05, True), change(12.345, True)
-    ('+12.3 %', '−5 %', '+1,230 %')
-    >>> change(-0.0123, False), change(0.0, True)
-    ('−0.0123', '+0 %')
-    """
-    scaled = 100 * value if relative else value
-    return f"{'−' if scaled < 0 else '+'}{number(abs(scaled), digits)}{' %' if relative else ''}"
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Return a number with few digits.
-
-    Args:
-        value: The number.
-        digits: The number of digits.
-
-    >>> number(0.030222), number(12.0), number(1234.5), number(0.0)
-    ('0.0302', '12', '1,230', '0')
-    """
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else "–"
-    decimals = digits - 1 - math.floor(math.log10(abs(value)))
-    text = f"{round(value, decimals):,.{min(12, max(0, decimals))}f}"
-    text = text.rstrip("0").rstrip(".") if "." in text else text
-    return text.replace("-", "−")
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage.
-
-    >>> percent(0.95), percent(1 - 0.95), percent(0.9999)
-    ('95 %', '5 %', '99.99 %')
-    """
-    return f"{100 * share:.6g} %"
 
 
 def _named(names: Sequence[str], last: str) -> str:

@@ -7,10 +7,11 @@ from typing import Any
 from discreet.core.errors import PrivacyError
 from discreet.core.tails import hoeffding_radius
 from discreet.service.errors import ServiceProblem, conflict
+from discreet.service.experiments import testing
 from discreet.service.experiments.descriptions import OURS, Description, described, family
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.experiments.standing import History, Standing, histories, standing_in, verified
-from discreet.service.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView
+from discreet.service.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView, TestVerdict
 from discreet.service.storage import Epoch, Experiment, Released, Transaction
 
 _LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probability 95 %
@@ -84,13 +85,24 @@ def _view(row: Experiment, history: History, problem: str | None = None) -> Expe
         best=best,
         settled=row.state in {"running", "paused"} and now_open is None and problem is None,
         estimate=None if stands is None else stands.estimate,
-        answer=None if stands is None else stands.answer,
+        answer=None if stands is None else _answer(description, stands),
+        verdicts={} if stands is None else _verdicts(description, stands),
         problem=problem,
         **_fields(row, "name", "state", "algorithm", "population", "created_at", "started_at", "ended_at"),
         test_until=row.test_until,
         control=description.control,
         **_fields(description.request, "description", "low", "high", "window", "source", "binary", "drifting"),
     )
+
+
+def _verdicts(description: Description, stands: Standing) -> dict[str, TestVerdict]:
+    return {description.arms[arm] or "": verdict for arm, verdict in stands.verdicts.items()}
+
+
+def _answer(description: Description, stands: Standing) -> str | None:
+    if not stands.verdicts:
+        return stands.answer
+    return testing.sentence(_verdicts(description, stands), description.control or "", description.options)
 
 
 def epoch_views(transaction: Transaction, row: Experiment) -> list[EpochView]:

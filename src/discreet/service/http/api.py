@@ -329,6 +329,16 @@ class API:
         """
         return self.slow.control.summary(experiment, query, caller.experiment)
 
+    @operation("GET", f"{ONE}/report", READ, 404, slow=True)
+    def privacy_report(self, caller: m.KeyView, experiment: str) -> m.PrivacyReport:
+        """Its privacy report, for the file: what was released, at what price, with which proof.
+
+        Args:
+            caller: The key of the request.
+            experiment: The experiment's id or name.
+        """
+        return self.slow.control.privacy_report(experiment, caller.experiment)
+
     @operation("GET", f"{ONE}/plan", ("analyse", "report"), 404, 409)
     def plan(self, caller: m.KeyView, experiment: str) -> m.PlanView:
         """The plan of the open epoch, for whoever aggregates an event log.
@@ -391,6 +401,20 @@ class API:
         """
         _for_all(caller)
         return self.slow.control.ledger(population, query)
+
+    @operation("GET", "/v1/populations/{population}/report", READ, 404, slow=True)
+    def population_report(
+        self, caller: m.KeyView, population: str, query: m.PopulationReportQuery
+    ) -> m.PopulationReport:
+        """What all experiments on a population may cost one of its people: the sum, and less at a delta.
+
+        Args:
+            caller: The key of the request.
+            population: The population's name.
+            query: The delta.
+        """
+        _for_all(caller)
+        return self.slow.control.population_report(population, query)
 
     @operation("GET", "/v1/keys", ADMIN, slow=True)
     def keys(self, query: m.KeysQuery) -> m.Keys:

@@ -226,6 +226,28 @@ def list_holders(transaction: Transaction, population: str, limit: int) -> list[
     return [Experiment(*row) for row in transaction.fetch(query)]
 
 
+def part_of(row: Experiment) -> Fraction:
+    """Return an experiment's part of its population's budget: what is reserved or, once it has ended, spent."""
+    return row.epsilon if row.ended_at is None else row.spent
+
+
+def budget_parts(transaction: Transaction, population: str) -> dict[Fraction, int]:
+    """Return how many experiments have which part of a population's budget.
+
+    Args:
+        transaction: The transaction.
+        population: The population's name.
+    """
+    ended = EXPERIMENT.c.ended_at.is_not(None)
+    part = type_coerce(case((ended, EXPERIMENT.c.spent), else_=EXPERIMENT.c.epsilon), EXPERIMENT.c.epsilon.type)
+    chosen = select(part, func.count()).where(EXPERIMENT.c.population == population, EXPERIMENT.c.state != "draft")
+    found: dict[Fraction, int] = {}
+    for amount, count in transaction.fetch(chosen.group_by(part)):
+        if amount > 0:
+            found[amount] = found.get(amount, 0) + count
+    return found
+
+
 def list_lines(transaction: Transaction, population: str, above: int, upto: int) -> list[Line]:
     """Return lines of a ledger, the oldest first.
 

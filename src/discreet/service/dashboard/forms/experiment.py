@@ -21,6 +21,11 @@ MEANINGS = {
     "horizon": "How many assignments there will be in all, at most.",
     "max_samples": "After so many it gives up. Leave it empty to go on until the mean is known.",
     "gamma": "How often its bounds may fail.",
+    "base_rate": "The control’s mean reward that you expect, as a share of the range: 0.03 is 3 of 100 clicks.",
+    "effect": "The smallest difference from the control that is worth finding: 0.003 is from 3 % to 3.3 %.",
+    "margin": "Above 0 to test that an arm is not worse than the control by this much.",
+    "null": "The mean that is tested against, such as 0.03.",
+    "alternative": "The mean that would be worth finding, such as 0.04.",
 }
 
 

@@ -117,14 +117,15 @@ class Fields:
             return math.nan
         return value
 
-    def optional_number(self, name: str, *, above: float = -math.inf) -> float | None:
+    def optional_number(self, name: str, *, above: float = -math.inf, below: float = math.inf) -> float | None:
         """Return a number; None if nothing was typed.
 
         Args:
             name: The field.
             above: The number must be larger than this.
+            below: The number must be smaller than this.
         """
-        return self.number(name, above=above) if self.text(name) else None
+        return self.number(name, above=above, below=below) if self.text(name) else None
 
     def whole(self, name: str, *, least: int, most: int) -> int:
         """Return a whole number within bounds; the least one if it is refused.

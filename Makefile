@@ -12,7 +12,7 @@ WORKERS = $(shell $(RUN) -c 'import os; print(os.cpu_count() + 1)')
 # What Python has compiled is kept: else every worker, and every program that a test starts, compiles it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help reproduce results test quick test-system prove verify supply-chain shop lint docs build bench soak pin clean
+.PHONY: help reproduce results test quick test-system prove verify supply-chain shop lint docs pictures build bench soak pin clean
 .NOTPARALLEL: # two pips at a time would break the environment
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "make supply-chain  pip check, known vulnerabilities, and tests on the oldest and newest versions of what we need"
 	@echo "make lint       ruff, mypy --strict and import-linter"
 	@echo "make docs       the site in build/docs/site, docs/algorithms.md and the notebooks in examples/"
+	@echo "make pictures   the pictures of the README anew: regret over time, and the dashboard in a browser"
 	@echo "make build      a source distribution and a wheel in dist/, tried in an empty environment; BUILD=--extras: each extra"
 	@echo "make bench      measure what must be fast"
 	@echo "make soak       the service under mixed traffic for half an hour: SOAK='--postgresql --workers 2'"
@@ -94,6 +95,9 @@ docs: $(VENV)/.docs
 	$(RUN) tools/generate_docs.py
 	$(RUN) -m tools.site.tutorials
 	$(RUN) -m tools.site $(DOCS)
+
+pictures: $(VENV)/.system
+	$(RUN) -m tools.pictures
 
 build: $(VENV)/.docs $(VENV)/.release
 	$(RUN) -m tools.release $(BUILD)

@@ -29,12 +29,13 @@ def test_the_code_blocks_run_in_order(tmp_path, monkeypatch, capsys):
 
 def test_what_is_experimental_is_marked():
     marked = [key for key, kind in {**discreet.POLICIES, **discreet.RULES}.items() if kind.experimental]
-    assert all(f"`{key}`" in README for key in marked)
+    page = (Path(__file__).parents[2] / "docs/which-algorithm.md").read_text()
+    assert all(f"`{key}`" in page for key in marked)
     assert {"lazy-ucb", "lazy-dp-ts"} <= set(marked)
 
 
 def test_it_is_short():
-    assert len(README.splitlines()) <= 130
+    assert len(README.splitlines()) <= 125
 
 
 def test_every_public_name_has_a_docstring():

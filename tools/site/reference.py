@@ -30,6 +30,7 @@ TITLES = {
     "reporting": "Privacy reports",
     "recommend": "Choosing an algorithm",
     "forecasting": "Forecasts",
+    "sequential": "Sequential tests",
     "audit": "Audit",
     "testing": "Checking an algorithm of your own",
     "lab": "The lab",

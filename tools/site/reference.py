@@ -61,10 +61,10 @@ def rooms() -> dict[str, dict[str, Any]]:
             one = getattr(module, name)
             if id(one) not in known and (inspect.isclass(one) or callable(one)) and _home(one) == info.name:
                 found.setdefault(info.name, {})[f"discreet.{info.name}.{name}"] = one
-    for module_name in ("discreet.interop.river", "discreet.interop.gymnasium"):
+    for module_name in ("discreet.interop.river", "discreet.interop.gymnasium", "discreet.interop.opendp"):
         module = importlib.import_module(module_name)
         for name, one in vars(module).items():
-            if inspect.isclass(one) and one.__module__ == module_name:
+            if callable(one) and getattr(one, "__module__", None) == module_name and not name.startswith("_"):
                 found["interop"][f"{module_name}.{name}"] = one
     order = [*TITLES, *sorted(set(found) - set(TITLES))]
     return {room: found[room] for room in order if room in found}

@@ -696,6 +696,13 @@ ASKED = {
 }  # fmt: skip
 
 
+def test_the_planner_keeps_the_test_that_was_chosen(admin):
+    text = admin.get("/planner?arms=2&epsilon=1&base_rate=10&lift=50&policy=dp-ab").text
+    assert '<option value="dp-ab" selected>dp-ab, an A/B test against the first arm' in text
+    assert "B is better by 0.05" in text
+    assert "dp-ab-open" in text
+
+
 def test_pages_show_no_number_that_is_not_public(board, admin):
     """What a page shows of an open epoch is the same whatever was answered: it asks for nothing else."""
     asked = set()

@@ -36,7 +36,10 @@ PAGES = [
     "/experiments/{reminder_text}",
     "/experiments/{reminder_text}/test",
     "/experiments/new",
+    f"{BUTTON}/report",
     "/ledger",
+    "/ledger/everybody/report",
+    "/planner?arms=2&epsilon=1&base_rate=3&lift=20&policy=dp-ab&per_hour=500",
     "/planner?arms=4&epsilon=1&gap=0.05&beta=0.05&per_hour=500",
     "/keys",
 ]
@@ -156,7 +159,7 @@ def colours(page):
     """The colours that the picture is painted with, most frequent first."""
     return page.evaluate(
         """() => {
-            const canvas = document.querySelector('.plot canvas'), seen = new Map();
+            const canvas = document.querySelector('#means canvas'), seen = new Map();
             const p = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
             for (let i = 0; i < p.length; i += 4) if (p[i + 3] === 255) {
                 const name = [p[i], p[i + 1], p[i + 2]].join();
@@ -183,17 +186,35 @@ def test_the_picture_is_drawn_in_the_colours_of_the_legend(signed_in, site):
     in_time(lambda: {"0,114,178", "213,94,0", "0,138,101", "168,71,138"} <= set(colours(page)))
     page.emulate_media(color_scheme="dark")
     in_time(lambda: {"86,180,233", "255,139,77"} <= set(colours(page)))
-    page.locator(".plot canvas").scroll_into_view_if_needed()
-    box = page.locator(".plot canvas").bounding_box()
+    page.locator("#means canvas").scroll_into_view_if_needed()
+    box = page.locator("#means canvas").bounding_box()
     page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2, steps=5)
-    page.locator(".readout", has_text=re.compile(r"Epoch 2: blue 0\.\d+ ± 0\.\d+, green 0\.\d+")).wait_for()
+    page.locator("#means .readout", has_text=re.compile(r"Epoch 2: blue 0\.\d+ ± 0\.\d+, green 0\.\d+")).wait_for()
     page.set_viewport_size({"width": 500, "height": 700})
     for _ in range(100):  # not wait_for_function, whose eval the policy refuses
-        if page.evaluate("() => document.querySelector('.plot .uplot').clientWidth < 480"):
+        if page.evaluate("() => document.querySelector('#means .uplot').clientWidth < 480"):
             break
         page.wait_for_timeout(100)
     else:
         raise AssertionError("the picture is as wide as before")
+
+
+def test_the_picture_of_lifts_tells_a_look_and_follows_the_control(signed_in, site):
+    page = signed_in()
+    page.goto(site.board.path(BUTTON))
+    page.locator("#lifts canvas").scroll_into_view_if_needed()
+    box = page.locator("#lifts canvas").bounding_box()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2, steps=5)
+    told = re.compile(r"After epoch 2: green −\d+\.?\d* %, −\d+\.?\d* % to −\d+\.?\d* %; red −")
+    page.locator("#lifts .readout", has_text=told).wait_for()
+    page.get_by_label("Compare with").select_option("red")
+    page.get_by_role("button", name="Show", exact=True).click()
+    page.get_by_text("Lift against red, with intervals of 95 %").wait_for()
+    assert "control=red" in page.url
+    site.board.deal("button-colour", 777)  # the part that comes later is about the same control
+    page.get_by_text(f"{DEALT + 777:,}").first.wait_for()
+    assert page.get_by_text("Lift against red, with intervals of 95 %").is_visible()
+    assert page.locator("#lifts canvas").count() == 1
 
 
 def test_names_stay_text(signed_in, site):
@@ -210,13 +231,13 @@ def test_the_page_follows_the_experiment_and_leaves_the_reader_alone(signed_in, 
     page.get_by_text("Stop…").click()
     stop = page.get_by_role("button", name="Stop it for good")
     stop.focus()
-    page.evaluate("document.querySelector('.plot canvas').dataset.same = 'yes'")
+    page.evaluate("document.querySelector('#means canvas').dataset.same = 'yes'")
     site.board.deal("button-colour", 777)
     page.get_by_text(f"{DEALT + 777:,}").first.wait_for()
     assert page.locator("#all-releases").get_attribute("open") is not None
     assert stop.is_visible()
     assert page.evaluate("document.activeElement.textContent") == "Stop it for good"
-    assert page.locator(".plot canvas[data-same=yes]").count() == 1
+    assert page.locator("#means canvas[data-same=yes]").count() == 1
     site.board.deal("button-colour", 1)  # and again: the part that came is refreshed too
     page.get_by_text(f"{DEALT + 778:,}").first.wait_for()
     assert page.locator("#connection").is_hidden()
@@ -312,6 +333,8 @@ def test_a_new_experiment_by_keyboard_alone(signed_in, site):
     page.keyboard.press("Enter")
     page.keyboard.type("red")
     page.keyboard.press("Tab")
+    page.keyboard.type("red")  # the control
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "algorithm"
     page.keyboard.type("dp-nas-rel")
     page.get_by_label("Alpha").wait_for()
@@ -321,7 +344,8 @@ def test_a_new_experiment_by_keyboard_alone(signed_in, site):
     page.keyboard.press("Enter")
     page.get_by_text("The draft is saved").wait_for()
     assert "done=" not in page.url
-    assert [arm.name for arm in site.control.experiment("by-keyboard").arms] == ["blue", "red"]
+    made = site.control.experiment("by-keyboard")
+    assert ([arm.name for arm in made.arms], made.control) == (["blue", "red"], "red")
 
 
 def answer(program, experiment, people):
@@ -381,12 +405,12 @@ def test_an_experiment_from_its_form_to_its_answer_on_the_real_service(browser, 
         with httpx.Client(base_url=live.address, headers={"Authorization": f"Bearer {key}"}) as program:
             for start in range(0, 20_000, 500):
                 answer(program, experiment, range(start, start + 500))
-                if page.locator(".plot canvas").count() and page.get_by_text("blue is the best arm").count():
+                if page.locator("#means canvas").count() and page.get_by_text("blue is the best arm").count():
                     break
                 time.sleep(0.5)
         page.get_by_text("blue is the best arm").wait_for()
         page.get_by_text("red was").first.wait_for()
-        page.locator(".plot canvas").wait_for()
+        page.locator("#means canvas").wait_for()
         page.goto("/ledger")
         assert page.get_by_role("row").filter(has_text="colours").count() >= 2  # set aside, and released
         revoke(page, "shop")

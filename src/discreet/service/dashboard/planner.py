@@ -32,8 +32,8 @@ def show(visit: Visit) -> Response:
     unsaid = dict.fromkeys(("base_rate", "lift"), "") if asked.get("gap") else {}  # a gap stands for itself
     fields = Fields(FIRST | unsaid | asked)
     plan = _plan(visit, fields) if asked else None
-    known = [each for each in visit.control.algorithms() if issubclass(POLICIES.get(each.name, int), PLANNABLE)]
-    policies = [("", "The recommended one"), *((each.name, _named(each.name)) for each in known)]
+    known = [each.name for each in visit.control.algorithms() if _can_plan(each.name)]
+    policies = [("", "The recommended one"), *((name, _named(name)) for name in known)]
     return page(visit, "planner.html", fields.status, fields=fields, plan=plan, policies=policies, units=SECONDS)
 
 
@@ -56,6 +56,10 @@ def _plan(visit: Visit, fields: Fields) -> ExperimentPlan | None:
     policy = fields.text("policy") or None
     wanted = PlannerRequest(arms, epsilon, gap, base_rate, lift, beta, policy, per_hour, window, unit, alpha)
     return fields.submit(lambda: visit.control.plan(wanted))
+
+
+def _can_plan(name: str) -> bool:
+    return name in testing.KEYS or issubclass(POLICIES.get(name, int), PLANNABLE)
 
 
 def _named(policy: str) -> str:

@@ -127,15 +127,15 @@
 
   const LIFTS_HEIGHT = 240;
 
-  // Later looks as a whole: earlier intervals go beyond, or later ones could not be told apart.
+  // The last look as a whole, and the values of later ones: earlier intervals go beyond, or nothing could be told apart.
   function rangeOfLifts(chart) {
-    const from = Math.min(chart.epochs.length - 1, Math.ceil((2 / 3) * chart.epochs.length));
+    const last = chart.epochs.length - 1;
     const ends = chart.control === null ? [] : [0];
     for (const arm of chart.series) {
-      arm.ends.forEach((pair, i) => pair && i >= from && ends.push(...pair.filter(known)));
-      ends.push(...arm.values.filter((value, i) => known(value) && i >= from));
+      if (arm.ends[last]) ends.push(...arm.ends[last].filter(known));
+      ends.push(...arm.values.filter((value, i) => known(value) && 2 * i >= last));
     }
-    const low = Math.min(...ends), high = Math.max(...ends), air = 0.08 * (high - low || 1);
+    const low = Math.min(...ends), high = Math.max(...ends), air = 0.2 * (high - low || 1);
     return [low - air, high + air];
   }
 
@@ -199,7 +199,7 @@
       scales: { x: { time: false, range: [-0.4, last + 0.4] }, y: { range: () => rangeOfLifts(chart) } },
       axes: [
         { ...base.axes[0], label: "after epoch", splits: () => chart.epochs.map((_, i) => i).filter((i) => i % every === 0), values: (u, splits) => splits.map((i) => String(chart.epochs[i])) },
-        { ...base.axes[1], size: 66, values: (u, splits) => splits.map((value) => signed(chart, value)) },
+        { ...base.axes[1], size: 72, values: (u, splits) => splits.map((value) => signed(chart, value)) },
       ],
       series: [{}, ...chart.series.map((arm) => ({ label: arm.name, paths: () => null, points: { show: false } }))],
       hooks: { draw: [(u) => drawLifts(u, chart)], setCursor: [(u) => readLifts(chart, u.cursor.idx, into)] },

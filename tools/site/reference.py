@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
+from numpy.typing import ArrayLike
 from tools.site.docstrings import first_line, markdown
 
 import discreet
@@ -41,6 +42,7 @@ TITLES = {
 }
 HIDDEN = {"cli", "service", "reproduction"}  # the command line and the HTTP API have pages of their own
 _ALIASES = {id(alias): name for name, alias in vars(options).items() if get_origin(alias) is Annotated}
+_ALIASES[id(ArrayLike)] = "ArrayLike"
 _ADDRESS = re.compile(r"<(?:function|class|object|factory|bound method)?[^<>]* at 0x[0-9a-f]+>|<factory>")
 
 

@@ -45,8 +45,8 @@ def evidence_searches(means, epsilon, runs, tag=8):
 def test_it_takes_fewer_pulls_than_sharp_constants_do(title, cells, page):
     ratios = {}
     for (name, epsilon), means in cells.items():
-        sharp, _ = sharp_searches(means, epsilon, BETA, 400)
-        ours, found = evidence_searches(tuple(means), epsilon, 1000)
+        sharp, _ = sharp_searches(means, epsilon, BETA, 200)
+        ours, found = evidence_searches(tuple(means), epsilon, 500)
         ratios[name, epsilon] = ratio = sharp.sum(axis=1).mean() / ours.mean()
         late = np.quantile(sharp.sum(axis=1), 0.95) / np.quantile(ours, 0.95)
         page("Best arm", cell=name, epsilon=epsilon, pulls=round(ours.mean()), times_fewer=f"{ratio:.2f}",
@@ -85,7 +85,7 @@ def test_every_search_ends(means, epsilon, page):
 @pytest.mark.parametrize("horizon", [300, 1000, 4000])
 def test_the_doubt_of_a_budget_is_honest(horizon, page):
     """Of all runs, those that are wrong with a doubt of q or less are at most a share q."""
-    means, runs = np.array([0.5, 0.47, 0.45]), 5000
+    means, runs = np.array([0.5, 0.47, 0.45]), 2000
     wrong = []
     for run in range(runs):
         policy = discreet.DPBudgetBestArm(range(3), epsilon=1.0, horizon=horizon)

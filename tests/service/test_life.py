@@ -141,7 +141,9 @@ def test_a_log_of_events_gives_totals_once(world):
     refused(409, world.control.close_with, "dealt", 1, dict.fromkeys(world.control.open_plan("dealt").pulls, 0))
 
 
-@pytest.mark.parametrize("policy", ["dp-bai", "dp-bai-sharp", "dp-imed", "dp-klucb", "adap-ucb", "dp-chernoff-imed"])
+@pytest.mark.parametrize(
+    "policy", ["dp-bai", "dp-bai-sharp", "dp-bai-evidence", "dp-imed", "dp-klucb", "adap-ucb", "dp-chernoff-imed"]
+)
 def test_other_policies_run_too(world, policy):
     world.start(**small(policy=policy))
     quota = world.control.experiment("banners").epoch.quota

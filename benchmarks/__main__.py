@@ -24,6 +24,7 @@ from benchmarks.inference import statements
 from benchmarks.logs import logs
 from benchmarks.peers import PEERS, PUBLIC
 from benchmarks.rows import Row, show
+from benchmarks.sequential import sequential
 from benchmarks.service import service
 from benchmarks.steps import asked, general_arms
 from discreet.core.noise import private_noise
@@ -296,7 +297,16 @@ def main():
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
     rows += door()
-    rows += statements() + general_arms() + asked() + kernels() + simulated_rules() + epoch_policies() + peers()
+    rows += (
+        statements()
+        + sequential()
+        + general_arms()
+        + asked()
+        + kernels()
+        + simulated_rules()
+        + epoch_policies()
+        + peers()
+    )
     rows += horizons() + service()
     if not arguments.fast:
         rows += crowd() + growth() + logs(watched) + evaluation()

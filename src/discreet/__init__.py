@@ -19,7 +19,7 @@ A service for teams: `Client` and `AsyncClient` speak to it. They need more pack
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet import bandits, inference, sequential, stopping
+from discreet import bandits, sequential, stopping
 from discreet._install import install
 from discreet._version import __version__
 from discreet.audit import Audit, audit
@@ -44,24 +44,27 @@ from discreet.core.privacy import Privacy, Theorem, Unit
 from discreet.core.registry import POLICIES, RULES, make_policy, make_rule, register
 from discreet.core.releases import Kind, Release
 from discreet.drivers import Bandit, Status, StoppingResult, Stream, Sum, Ticket, Told, Totals
-from discreet.forecasting import Forecast, forecast
 from discreet.mechanisms import Curator
 from discreet.recommend import Recommendation, recommend
-from discreet.reporting import PrivacyReport, privacy_report
 from discreet.sequential import *  # noqa: F403
 from discreet.stopping import *  # noqa: F403
 
 if TYPE_CHECKING:
+    from discreet import inference as inference
     from discreet import lab as lab
     from discreet import theory as theory
     from discreet.client import AsyncClient as AsyncClient
     from discreet.client import Client as Client
+    from discreet.forecasting import Forecast as Forecast
+    from discreet.forecasting import forecast as forecast
     from discreet.logs import Answer as Answer
     from discreet.logs import TestAnswer as TestAnswer
     from discreet.logs import ab_test as ab_test
     from discreet.logs import best_arm as best_arm
     from discreet.logs import mean as mean
     from discreet.logs import replay as replay
+    from discreet.reporting import PrivacyReport as PrivacyReport
+    from discreet.reporting import privacy_report as privacy_report
 
 __all__ = [
     "POLICIES",
@@ -115,24 +118,26 @@ __all__ += stopping.__all__
 __all__ += sequential.__all__
 
 
-_EXTRAS = {
+_LATER = {
+    **dict.fromkeys(("Forecast", "forecast"), "forecasting"),
+    **dict.fromkeys(("PrivacyReport", "privacy_report"), "reporting"),
     **dict.fromkeys(("AsyncClient", "Client"), "client"),
     **dict.fromkeys(("Answer", "TestAnswer", "ab_test", "best_arm", "mean", "replay"), "logs"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import the lab, clients and answers from logs, whose packages the core does without, when they are used."""
-    if name in ("interop", "lab", "theory"):
+    """Import when it is used what takes long to import, or needs packages that the core does without."""
+    if name in ("inference", "interop", "lab", "theory"):
         return import_module(f"discreet.{name}")
-    if name not in _EXTRAS:
+    if name not in _LATER:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    extra = _EXTRAS[name]
+    room = _LATER[name]
     try:
-        module = import_module(f"discreet.{extra}")
+        module = import_module(f"discreet.{room}")
     except ModuleNotFoundError as error:
         if (error.name or "discreet").startswith("discreet"):
             raise
-        message = f"discreet.{name} needs {error.name}: {install(extra)}"
+        message = f"discreet.{name} needs {error.name}: {install(room)}"
         raise ModuleNotFoundError(message, name=error.name) from None
     return getattr(module, name)

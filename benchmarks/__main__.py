@@ -24,6 +24,7 @@ from benchmarks.inference import statements
 from benchmarks.logs import logs
 from benchmarks.peers import PEERS, PUBLIC
 from benchmarks.rows import Row, show
+from benchmarks.sequential import sequential
 from benchmarks.service import service
 from benchmarks.steps import asked, general_arms
 from discreet.core.noise import private_noise
@@ -56,6 +57,30 @@ def stopping_rule():
     return Row(
         "DP exponential NAS, numpy stream", rate, "samples/s", ">= 2e7", rate >= 2e7, "numpy mean", seconds / reference
     )
+
+
+def inverse_sampling():
+    """DP inverse sampling over 0/1 samples as long as it reads them, against DP exponential NAS on the same stream.
+
+    Samples that are neither 0 nor 1 draw a random number each: the last row.
+    """
+    clicks = (np.random.default_rng(0).random(4_000_000) < 1e-4).astype(np.float64)
+    options = {"epsilon": 1.0, "alpha": 0.1, "beta": 0.05, "low": 0.0, "high": 1.0}
+    rows = []
+    for what, stream in (("0/1 stream", clicks), ("stream of other numbers", np.full(4_000_000, 1e-4))):
+
+        def feed(kind, stream=stream):
+            assert not kind(**options).run(stream).reached
+
+        feed(discreet.DPInverseSampling)  # computes the levels
+        ours = best_of(3, lambda feed=feed: feed(discreet.DPInverseSampling))
+        other = best_of(3, lambda feed=feed: feed(discreet.DPExponentialNAS))
+        rate, coins = stream.size / ours, stream is not clicks
+        goal, met = ("-", True) if coins else ("<= 2 x", ours <= 2 * other)
+        rows.append(
+            Row(f"DP inverse sampling, {what}", rate, "samples/s", goal, met, "DP exponential NAS", ours / other)
+        )
+    return rows
 
 
 def private_per_sample():
@@ -296,8 +321,17 @@ def main():
     arguments = parser.parse_args()
     rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
     rows += door()
-    rows += statements() + general_arms() + asked() + kernels() + simulated_rules() + epoch_policies() + peers()
-    rows += horizons() + service()
+    rows += (
+        statements()
+        + sequential()
+        + general_arms()
+        + asked()
+        + kernels()
+        + simulated_rules()
+        + epoch_policies()
+        + peers()
+    )
+    rows += horizons() + inverse_sampling() + service()
     if not arguments.fast:
         rows += crowd() + growth() + logs(watched) + evaluation()
     show(rows, "discreet: what must be fast", as_json=arguments.json)

@@ -153,3 +153,21 @@ def test_what_is_no_policy_is_refused(tidy):
         in_lab("ucb")
     with pytest.raises(ArgumentError, match="arms must be as many as those of the policy, 3, got 5"):
         simulate(in_lab(pymab.policies.UCBPolicy(n_arms=3, c=2.0)), "C2", horizon=100, runs=1)
+
+
+def test_a_stopping_rule_is_a_measurement_of_opendp():
+    import opendp.prelude as dp
+
+    from discreet.interop.opendp import measurement
+
+    dp.enable_features("contrib", "honest-but-curious")
+    rules = [discreet.DPInverseSampling(epsilon=one, alpha=0.5, beta=0.1, low=0, high=1) for one in (0.5, 0.25)]
+    both = dp.c.make_composition([measurement(rule) for rule in rules])
+    assert (both.map(1), both.map(3)) == (0.75, 2.25)
+    samples = [0.0, 1.0] * 1000
+    found = both(samples)
+    assert all(result.reached and not result.privacy.simulated for result in found)
+    again = measurement(rules[0])
+    assert len({again(samples).estimate for _ in range(4)}) > 1  # fresh noise in each call
+    with pytest.raises(discreet.PrivacyError, match="rule must be private for one reward"):
+        measurement(discreet.NAS(alpha=0.5, beta=0.1, low=0, high=1))

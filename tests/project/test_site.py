@@ -55,6 +55,13 @@ def test_every_page_is_in_the_navigation_or_is_a_source(staged):
         assert name in listed or name == "index.md" or page.read_text().startswith("---\norphan: true"), name
 
 
+def test_no_page_has_a_shell_variable_that_would_be_a_formula():
+    for page in DOCS.rglob("*.md"):
+        found = []
+        pages.prose(page.read_text(), lambda lines, found=found: found.append(re.sub(r"`[^`]*`", "", lines)) or lines)
+        assert not re.search(r"\$[A-Z]{2}", "\n".join(found)), f"{page.name} has code that is not indented"
+
+
 def test_a_link_to_nothing_is_refused():
     with pytest.raises(pages.BrokenLink, match=r"docs/index\.md links to nowhere\.md"):
         pages.relinked("[here](nowhere.md)", DOCS / "index.md", set())

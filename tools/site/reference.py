@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
+from numpy.typing import ArrayLike
 from tools.site.docstrings import first_line, markdown
 
 import discreet
@@ -41,6 +42,7 @@ TITLES = {
 }
 HIDDEN = {"cli", "service", "reproduction"}  # the command line and the HTTP API have pages of their own
 _ALIASES = {id(alias): name for name, alias in vars(options).items() if get_origin(alias) is Annotated}
+_ALIASES[id(ArrayLike)] = "ArrayLike"
 _ADDRESS = re.compile(r"<(?:function|class|object|factory|bound method)?[^<>]* at 0x[0-9a-f]+>|<factory>")
 
 
@@ -61,10 +63,10 @@ def rooms() -> dict[str, dict[str, Any]]:
             one = getattr(module, name)
             if id(one) not in known and (inspect.isclass(one) or callable(one)) and _home(one) == info.name:
                 found.setdefault(info.name, {})[f"discreet.{info.name}.{name}"] = one
-    for module_name in ("discreet.interop.river", "discreet.interop.gymnasium"):
+    for module_name in ("discreet.interop.river", "discreet.interop.gymnasium", "discreet.interop.opendp"):
         module = importlib.import_module(module_name)
         for name, one in vars(module).items():
-            if inspect.isclass(one) and one.__module__ == module_name:
+            if callable(one) and getattr(one, "__module__", None) == module_name and not name.startswith("_"):
                 found["interop"][f"{module_name}.{name}"] = one
     order = [*TITLES, *sorted(set(found) - set(TITLES))]
     return {room: found[room] for room in order if room in found}

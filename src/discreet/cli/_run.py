@@ -23,25 +23,15 @@ from discreet.core.errors import ArgumentError, DiscreetError
 from discreet.lab.kernels import SlowWarning
 
 FINE, BAD_USAGE = 0, 2
-COMMANDS = (
-    *(
-        "simulate",
-        "compare",
-        "reproduce",
-        "best_arm",
-        "test",
-        "stop",
-        "replay",
-        "intervals",
-        "report",
-        "recommend",
-        "forecast",
-    ),
-    *("bounds", "audit", "policies", "plot"),
+COMMANDS = (  # in the order of --help
+    *("lab.simulate", "lab.compare", "lab.reproduce"),
+    *("logs.best_arm", "logs.test", "logs.stop", "logs.replay"),
+    *("intervals", "report", "recommend", "forecast"),
+    *("lab.bounds", "audit", "lab.policies", "lab.plot"),
     *("service.serve", "service.admin_key", "service.backup", "service.restore"),
 )
 
-for _name in COMMANDS:  # they appear in --help in this order
+for _name in COMMANDS:
     importlib.import_module(f"discreet.cli.{_name}")
 
 

@@ -1,8 +1,9 @@
 """Other libraries: policies of this one in river and gymnasium, and policies of river and pymab in the lab.
 
 `discreet.interop.river.RiverPolicy` plays a policy wherever river takes one, `discreet.interop.gymnasium.BanditEnv`
-makes an environment from an instance, and `in_lab` brings a policy of river or pymab into the lab. Each library is
-imported when its module is.
+makes an environment from an instance, and `in_lab` brings a policy of river or pymab into the lab.
+`discreet.interop.opendp.measurement` makes a stopping rule a measurement of OpenDP. Each library is imported when its
+module is.
 """
 
 import importlib
@@ -15,6 +16,6 @@ __all__ = ["in_lab"]
 
 def __getattr__(name: str) -> Any:
     """Import the module of a library when it is used."""
-    if name in ("gymnasium", "river"):
+    if name in ("gymnasium", "opendp", "river"):
         return importlib.import_module(f"discreet.interop.{name}")
     raise AttributeError(f"module 'discreet.interop' has no attribute {name!r}")

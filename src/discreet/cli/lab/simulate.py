@@ -8,7 +8,7 @@ from rich.table import Table
 
 from discreet.cli._console import Column, fitting_table, show_json
 from discreet.cli._options import command, completion
-from discreet.cli._simulation import SPARE_COLUMNS, SimulationOptions, regret_columns, with_simulation_options
+from discreet.cli.lab._simulation import SPARE_COLUMNS, SimulationOptions, regret_columns, with_simulation_options
 from discreet.core.registry import POLICIES, find
 from discreet.lab.results import NEVER, Simulation
 from discreet.lab.setting import Setting

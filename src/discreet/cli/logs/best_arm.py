@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-from discreet.cli import _log as log_options
 from discreet.cli import _options as opt
 from discreet.cli._console import check_writable
+from discreet.cli.logs import _log as log_options
 
 
 @opt.command(

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import _log as log_options
 from discreet.cli import _options as opt
 from discreet.cli.forecast import read_share
+from discreet.cli.logs import _log as log_options
 
 NOT_SHOWN = 4  # the exit code
 

@@ -11,7 +11,7 @@ from discreet._wording import plural
 from discreet.cli import Interrupted
 from discreet.cli import _options as opt
 from discreet.cli._console import complain, show, show_json
-from discreet.cli._log import NOT_REACHED, read_missing, read_where, report
+from discreet.cli.logs._log import NOT_REACHED, read_missing, read_where, report
 from discreet.core.errors import ArgumentError
 from discreet.core.ledger import spent
 from discreet.core.registry import RULES, make_rule

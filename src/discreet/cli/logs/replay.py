@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import _log as log_options
 from discreet.cli import _options as opt
+from discreet.cli.logs import _log as log_options
 from discreet.core.registry import POLICIES, RULES
 
 

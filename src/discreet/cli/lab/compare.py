@@ -8,7 +8,13 @@ from rich.table import Table
 
 from discreet.cli._console import Column, fitting_table, show_json
 from discreet.cli._options import command, completion, read_options
-from discreet.cli._simulation import REFUSED, SPARE_COLUMNS, SimulationOptions, regret_columns, with_simulation_options
+from discreet.cli.lab._simulation import (
+    REFUSED,
+    SPARE_COLUMNS,
+    SimulationOptions,
+    regret_columns,
+    with_simulation_options,
+)
 from discreet.core.registry import POLICIES, find
 from discreet.lab.results import Results
 from discreet.lab.setting import with_options

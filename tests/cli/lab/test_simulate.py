@@ -130,7 +130,7 @@ def test_bad_use_is_explained(refused, line, message):
 
 @pytest.mark.parametrize("line", ["simulate se --output", "compare se ucb --csv"])
 def test_files_that_cannot_be_written_are_refused_at_once(run, line, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.cli._simulation.simulate_all", None)  # nothing is simulated before
+    monkeypatch.setattr("discreet.cli.lab._simulation.simulate_all", None)  # nothing is simulated before
     (tmp_path / "file").write_text("")
     code, out, err = run(*line.split(), tmp_path / "file" / "inside")
     assert (code, out) == (1, "")
@@ -174,7 +174,7 @@ def test_a_long_wait_is_announced(run, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.cli._simulation.simulate_all", stop)
+    monkeypatch.setattr("discreet.cli.lab._simulation.simulate_all", stop)
     monkeypatch.setitem(discreet.POLICIES, "test-slow", Slow)
     slow = "simulate", "test-slow", "--arm", "0.5", "--arm", "beta(2, 5)"
     code, out, err = run(*slow, "--horizon", "1e9", "--runs", "100")

@@ -1,0 +1,1 @@
+"""Commands of the simulator: simulate, compare, plot, reproduce, bounds, policies."""

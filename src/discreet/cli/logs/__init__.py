@@ -1,0 +1,1 @@
+"""Commands that read a log: best-arm, test, stop, replay."""

@@ -59,6 +59,30 @@ def stopping_rule():
     )
 
 
+def inverse_sampling():
+    """DP inverse sampling over 0/1 samples as long as it reads them, against DP exponential NAS on the same stream.
+
+    Samples that are neither 0 nor 1 draw a random number each: the last row.
+    """
+    clicks = (np.random.default_rng(0).random(4_000_000) < 1e-4).astype(np.float64)
+    options = {"epsilon": 1.0, "alpha": 0.1, "beta": 0.05, "low": 0.0, "high": 1.0}
+    rows = []
+    for what, stream in (("0/1 stream", clicks), ("stream of other numbers", np.full(4_000_000, 1e-4))):
+
+        def feed(kind, stream=stream):
+            assert not kind(**options).run(stream).reached
+
+        feed(discreet.DPInverseSampling)  # computes the levels
+        ours = best_of(3, lambda feed=feed: feed(discreet.DPInverseSampling))
+        other = best_of(3, lambda feed=feed: feed(discreet.DPExponentialNAS))
+        rate, coins = stream.size / ours, stream is not clicks
+        goal, met = ("-", True) if coins else ("<= 2 x", ours <= 2 * other)
+        rows.append(
+            Row(f"DP inverse sampling, {what}", rate, "samples/s", goal, met, "DP exponential NAS", ours / other)
+        )
+    return rows
+
+
 def private_per_sample():
     """DP-NAS draws one private noise a sample: the price of testing every time."""
     stream = np.random.default_rng(0).random(20_000) * 0.02
@@ -307,7 +331,7 @@ def main():
         + epoch_policies()
         + peers()
     )
-    rows += horizons() + service()
+    rows += horizons() + inverse_sampling() + service()
     if not arguments.fast:
         rows += crowd() + growth() + logs(watched) + evaluation()
     show(rows, "discreet: what must be fast", as_json=arguments.json)

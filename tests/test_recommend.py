@@ -4,6 +4,7 @@ import pytest
 
 import discreet
 from discreet import ArgumentError, SimulatedNoise, Totals, recommend
+from discreet.lab import simulate
 from tests._tools.driving import close
 
 
@@ -91,3 +92,17 @@ def test_for_people_who_come_back():
     assert isinstance(drifting.make(), discreet.DPPersonElimination)
     with pytest.raises(ArgumentError, match="unit must be"):
         recommend(3, epsilon=1.0, unit="household")
+
+
+def test_a_mean_says_how_many_fewer_samples_the_other_rule_may_need():
+    usual, loud = (recommend(goal="mean", epsilon=epsilon, alpha=0.2) for epsilon in (2.0, 100.0))
+    assert usual.reason.endswith("even if they hardly vary, dp-bernstein needs about as many, or more.")
+    times = float(loud.reason.split("up to ")[1].split(" times")[0])
+    for found, most in ((usual, 1.3), (loud, times)):
+        counts = [
+            simulate(rule, "discrete(0.01:1)", runs=20, **found.options).samples.mean()
+            for rule in ("dp-inverse", "dp-bernstein")
+        ]
+        assert counts[0] / counts[1] < 1.1 * most
+    assert times > 1.3
+    assert counts[0] / counts[1] > 1.3

@@ -127,9 +127,12 @@ def charged_half():
 PLANTS = {
     "noise is stored, of totals": (lambda: stored_noise(NoisyTotals), ("dp-se", "dp-se-sharp", "dp-chernoff-imed")),
     "noise is stored, of trees": (lambda: stored_noise(Trees), ("dp-ucb", "dp-ucb-hybrid")),
-    "noise is stored, of sparse vectors": (lambda: stored_noise(SparseVector), ("dp-exp-nas", "dp-nas", "dp-se-svt")),
+    "noise is stored, of sparse vectors": (
+        lambda: stored_noise(SparseVector),
+        ("dp-exp-nas", "dp-nas", "dp-inverse", "dp-se-svt"),
+    ),
     "noise is stored in the open": (lambda: stored_noise(NoisyTotals, hide=False), ("dp-se",)),
-    "shown before it is written": (shown_before_written, ("dp-se-sharp", "dp-nas", "dp-ucb")),
+    "shown before it is written": (shown_before_written, ("dp-se-sharp", "dp-nas", "dp-inverse", "dp-ucb")),
     "the curator is not put back": (curator_not_put_back, ("dp-se-sharp", "dp-se-svt", "dp-ucb", "lazy-dp-ts")),
     "the finished have secrets": (secrets_of_the_finished, ("dp-ucb", "dp-se-modified")),
     "an ended series has secrets": (secrets_of_ended_series, ("guess-and-double of dp-ucb",)),

@@ -86,8 +86,7 @@ def is_private(key):
 
 
 PRIVATE_POLICIES = [key for key in sorted(discreet.POLICIES) if is_private(key)]
-# Walks label rewards by their low bits. Samples of inverse sampling become coins, which have none.
-PRIVATE_RULES = [key for key in sorted(discreet.RULES) if is_private(key) and key != "dp-inverse"]
+PRIVATE_RULES = [key for key in sorted(discreet.RULES) if is_private(key)]
 
 CASES = {key: partial(driver, Totals if key in BY_TOTALS else Bandit, key) for key in PRIVATE_POLICIES}
 CASES |= {key: partial(driver, Stream, key) for key in PRIVATE_RULES}

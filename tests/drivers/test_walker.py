@@ -3,6 +3,7 @@
 import os
 import tempfile
 
+import numpy as np
 import pytest
 
 from discreet import Bandit, DPSuccessiveElimination
@@ -66,3 +67,10 @@ def test_a_walk_needs_rewards_whose_sums_have_no_remainder():
 def test_the_same_seed_leads_the_same_way():
     one, two = (walk(CASES["dp-nas"], seed=5, steps=80) for _ in range(2))
     assert one == two
+
+
+def test_coins_have_labels_too():
+    """Noises of a grid of one step count 2^20 each, so that a planted mistake is found there as well."""
+    draws = LabelledNoise(1, unit=2**20).draws(3.0, 2000)
+    assert len({label_of(draw) for draw in draws.tolist()}) == 2000
+    assert 1.5 < np.abs(np.rint(draws / 2**20)).mean() < 4.5

@@ -302,10 +302,14 @@ def test_a_crash_right_after_a_close_only_delays_that(lite, monkeypatch):
 RUNNABLE = {one.name: one for one in descriptions.algorithms()}
 
 
+NEEDED = {"horizon": 1000, "base_rate": 0.5, "effect": 0.05, "null": 0.0, "alternative": 0.3}
+
+
 def runnable(key):
     """A description with small epochs of an algorithm."""
     about = RUNNABLE[key]
-    options = {"beta": 0.9} if "beta" in about.options else {}
+    options = {name: NEEDED[name] for name in about.required}
+    options |= {"beta": 0.9} if "beta" in about.options and not options else {}
     unit = "person" if key.endswith("person") else "event"
     return small(privacy_unit=unit, **{about.kind: key}, options=options, low=-2.0, high=3.0)
 
@@ -317,13 +321,14 @@ def test_an_algorithm_is_rebuilt_from_its_releases(lite, key):
     world.start(**runnable(key))
     for closed in range(2):
         algorithm = world.replayed("banners")
-        assert algorithm.epoch == closed
+        assert algorithm.epoch == closed or algorithm.finished
         assert algorithm.snapshot() == world.learned("banners")
         assert algorithm.copy().resume(world.learned("banners")) == algorithm
         view = world.control.experiment("banners")
         world.run("UPDATE experiment SET snapshot = NULL")
         assert world.control.experiment("banners") == view
-        world.finish_epoch("banners", lambda arm: 0.5)
+        if view.epoch is not None:  # a test may end at its first look
+            world.finish_epoch("banners", lambda arm: 0.5)
 
 
 @pytest.mark.parametrize("source", ["assignments", "totals"])

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST_LOOKS = 32  # of a history: the last one, and earlier ones that are about as far apart
+_MOST_RIVALS = 8  # that may rule an arm out
 _GIVE_A_GRID = (
     "this ledger does not know the range of its rewards, as those of algorithms and drivers do; "
     "pass grid=discreet.Grid(low, high)"
@@ -65,6 +66,7 @@ class Summary:
         tested = any(blocks.tested.any() for blocks in self._blocks.values())
         self.exact = binary and ledger.fixed_blocks and not drifting and not tested
         self._pairs: dict[Any, TwoArms | None] = {}
+        self._moved: dict[Arm, str] = {}
 
     # ------------------------------------------------------------------ one arm
 
@@ -245,14 +247,23 @@ class Summary:
         return tuple(arm for arm in self.arms if not self._is_beaten(arm, level))
 
     def _is_beaten(self, arm: Arm, level: float) -> bool:
-        """Return True if the evidence that another arm is better reaches a level. One with no larger mean has none."""
-        for other in sorted(self.arms, key=lambda other: -np.nan_to_num(self.blocks(other).mean)):
+        """Return True if the evidence that another arm is better reaches a level.
+
+        One with no larger mean has none, and of many arms those with the largest means are asked: that may keep an arm
+        that could be ruled out, and never rules out one more.
+        """
+        for other in self._rivals:
             pair = self.pair(arm, other) if other != arm else None
             if pair is None or pair.second.mean <= pair.first.mean:
                 continue
             if pair.least_evidence(lambda x: x, 1.0) >= level:
                 return True
         return False
+
+    @cached_property
+    def _rivals(self) -> list[Arm]:
+        """The arms with the largest released means, the largest first."""
+        return sorted(self.arms, key=lambda arm: -np.nan_to_num(self.blocks(arm).mean))[:_MOST_RIVALS]
 
     # ------------------------------------------------------------------ looks, and what statements need
 
@@ -295,7 +306,7 @@ class Summary:
         found = []
         arms = [arm] if control in (None, arm) else [arm, control]
         if not self.drifting:
-            found += [_needs.has_moved(each, self.blocks(each)) for each in arms]
+            found += [self._has_moved(each) for each in arms]
             if len(arms) == 2:
                 apart = _needs.shown_apart(arm, self.blocks(arm), control, self.blocks(control))
                 found.append(apart and f"{apart}: the comparison holds only if their means stayed the same")
@@ -304,6 +315,11 @@ class Summary:
         if any(release.simulated for release in self._ledger[:1]):
             found.append(_needs.SIMULATED)
         return tuple(caution for caution in found if caution)
+
+    def _has_moved(self, arm: Arm) -> str:
+        if arm not in self._moved:
+            self._moved[arm] = _needs.has_moved(arm, self.blocks(arm))
+        return self._moved[arm]
 
     def _reward(self, x: float) -> float:
         """Return a mean of rewards rescaled to [0, 1] in the units of the rewards, exact at the ends of the range."""

@@ -14,6 +14,7 @@ _NEAR = 0.003  # the part of a chance that may be left unused
 _STEEP = 600.0  # exponents beyond this stand for it
 MOST_SUMS = 1000
 """The most sums that are followed: where there are more, every second one is left out."""
+_MORE = 3  # times as many, where there are few values of the level's noise
 _ROWS = 16  # the least rows of a dense block;
 _FEW = 2  # up to so many columns the dense blocks do not pay
 _VALUES = 24  # the most values of the level's noise that are followed one by one
@@ -38,12 +39,15 @@ class FirstPassage:
     Args:
         epsilon: The inverse of the noises' scale; infinite without noise.
         rest: Sums and noises whose chance is below this are not followed.
+        unit: Values of B are rounded to multiples of this.
     """
 
-    def __init__(self, epsilon: float, rest: float) -> None:
+    def __init__(self, epsilon: float, rest: float, unit: int = 1) -> None:
         self.epsilon, self._deviations = epsilon, math.sqrt(-2 * math.log(rest))
-        self._least, self._early_weights = _level_noise(epsilon, rest, upwards=False)
-        self._most, self._late_weights = _level_noise(epsilon, rest, upwards=True)
+        self._least, self._early_weights = _level_noise(epsilon, rest, unit, upwards=False)
+        self._most, self._late_weights = _level_noise(epsilon, rest, unit, upwards=True)
+        self.most_sums = MOST_SUMS * (_MORE if self._least.size <= _VALUES else 1)
+        """The most sums that are followed."""
         self.count = 0
         """The number of rewards at the last test."""
         self.spacing = 1
@@ -66,7 +70,7 @@ class FirstPassage:
         """
         below = max(0.0, count * lowest - self._reach(count * lowest * (1 - lowest)))
         above = min(float(count), count * highest + self._reach(count * highest * (1 - highest)))
-        while (above - below) / self.spacing > MOST_SUMS:
+        while (above - below) / self.spacing > self.most_sums:
             self._coarsen()
         first, last = math.floor(below / self.spacing), math.ceil(above / self.spacing)
         sums = np.minimum(np.arange(first, last + 1) * self.spacing, count)
@@ -108,12 +112,11 @@ class FirstPassage:
         start = max(0, math.floor(gap * sums[0] / count - spread))
         start -= start % self.spacing
         stop = min(gap, math.ceil(gap * sums[-1] / count + spread))
-        ones = np.arange(start, stop, dtype=np.float64)[:, None]
-        zeros = before - sums + ones + 1  # before the last test, with one more 1 since
-        ratios = (gap - ones) * np.maximum(sums - ones, 1e-300) / ((ones + 1) * np.maximum(zeros, 1))
-        ratios[zeros <= 0] = 1.0  # so few are impossible, and erased below
-        logs = np.concatenate([np.zeros((1, sums.size)), np.cumsum(np.log(ratios), axis=0)])
-        logs[np.arange(start, stop + 1)[:, None] < sums - before] = -np.inf
+        ones = np.arange(start, stop + 1)
+        since, places = _log_choices(gap, ones), sums - ones[:, None]
+        earlier = _log_choices(before, np.arange(places[-1, 0], places[0, -1] + 1))
+        logs = earlier[places - places[-1, 0]]
+        logs += since[:, None]
         chances = np.exp(logs - logs.max(axis=0))
         self._offset = start // self.spacing
         normed: Floats = chances / chances.sum(axis=0)
@@ -251,13 +254,28 @@ class FirstPassage:
         return tail
 
 
-def _level_noise(epsilon: float, rest: float, upwards: bool) -> tuple[Floats, Floats]:
+def _log_choices(count: int, ones: NDArray[np.int64]) -> Floats:
+    """Return the logarithms of how many ways there are to place ones among `count` rewards, but for a constant.
+
+    Args:
+        count: The number of rewards.
+        ones: Neighbouring numbers of ones, of which some are possible.
+    """
+    possible = (ones >= 0) & (ones <= count)
+    logs = np.full(ones.size, -np.inf)
+    inside = ones[possible][:-1].astype(np.float64)
+    logs[possible] = np.concatenate([[0.0], np.cumsum(np.log((count - inside) / (inside + 1)))])
+    return logs
+
+
+def _level_noise(epsilon: float, rest: float, unit: int, upwards: bool) -> tuple[Floats, Floats]:
     """Return values of B and their chances, with B rounded up or down. What lies beyond the last is left out."""
     if math.isinf(epsilon):
         return np.zeros(1), np.ones(1)
     largest = math.ceil(-math.log(rest) / epsilon)
-    if largest <= _VALUES:
-        ends = np.arange(largest + 2)
+    unit = max(1, min(unit, largest // 4))
+    if largest <= _VALUES * unit:
+        ends = np.arange(0, largest + 1 + unit, unit)
     else:
         marks = _LATE if upwards else _EARLY
         ends = np.unique(np.ceil(np.append(marks[marks < largest * epsilon], largest * epsilon) / epsilon)).astype(

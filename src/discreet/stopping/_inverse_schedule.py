@@ -7,7 +7,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from discreet.core.growing import GrowingList
-from discreet.stopping._first_passage import MOST_SUMS, FirstPassage
+from discreet.stopping._first_passage import FirstPassage
 
 LAST = 2**50
 """Rewards after which there are no more tests: nobody has that many."""
@@ -15,6 +15,7 @@ _REST = 1e-4  # of beta: what is left out of the recursion, and its rounding err
 _RESERVE = 0.05, 0.12  # of alpha: how far the bounds on an estimate are kept apart, exact ones and rounded ones
 _AGILITY = 0.33  # how fast levels are adjusted to that, and at most:
 _FASTEST = 0.3  # in powers of the times' growth: a level must not outrun the sums
+_COARSE = 0.02  # of a sum's standard deviation: values of the level's noise may be rounded to this
 _TRIAL = 1.7  # up to this many times the first test, no level may be beyond reach, or the first one
 _LATER = 1.15  # comes later by this factor
 _BELOW = 0.97  # the recursion follows sums of means down to this part of the least that matters
@@ -66,17 +67,35 @@ class Schedule:
         self.highest = self._shape(LAST)
         """About the highest level, that of the rarest rewards."""
         width = 2.2 * alpha * self.highest + 2 * math.sqrt(-2 * math.log(self._rest) * self.highest)
-        self._reserve = _RESERVE[width > MOST_SUMS]
+        self._unit = max(1, round(_COARSE * math.sqrt(self.highest)))
+        self._reserve = _RESERVE[width > self._passage().most_sums]
         share = self._noise / (self._noise + self.highest)
         self.growth = 1 + max(alpha / 20, min(alpha / 6, 0.002)) * (1 + share)
         """The factor between the times of two tests."""
         self.tests = GrowingList(self._tests())
         """The tests, made one after the other as they are asked for."""
 
+    def _passage(self) -> FirstPassage:
+        """Return a recursion before its first test."""
+        return FirstPassage(self.epsilon, self._rest, self._unit)
+
     def _shape(self, count: int) -> float:
         """Return the level that the normal approximation asks for after `count` rewards."""
         slope = 1 + self._squares / count
         return (self._squares + math.sqrt(self._squares * (self._squares + 4 * slope * self._noise))) / (2 * slope)
+
+    def typical(self, mean: float) -> int:
+        """Return about how many rewards it takes, without computing levels.
+
+        Args:
+            mean: The mean of the rewards, above 0.
+        """
+        low, high = 1, LAST
+        while high - low > 1:
+            middle = (low + high) // 2
+            reached = mean * middle >= (1 + self.alpha / 2) * self._shape(middle)
+            low, high = (low, middle) if reached else (middle, high)
+        return high
 
     def _tests(self) -> Iterator[InverseTest]:
         """Yield one test after the other, from a first one that leaves later tests room."""
@@ -96,7 +115,7 @@ class Schedule:
     def _tests_from(self, count: int) -> Iterator[InverseTest]:
         """Yield one test after the other, the first of them after `count` rewards."""
         least, most = 1 - self.alpha, 1 + self.alpha
-        passage = FirstPassage(self.epsilon, self._rest)
+        passage = self._passage()
         factor, largest, estimate = 1 + self.alpha / 2, 1.0, least
         while count <= LAST:
             lowest = least * largest  # of the estimates that are not too low
@@ -118,7 +137,7 @@ class Schedule:
         """Return about the least time of a test that rewards of 1 alone pass, and others hardly ever."""
         mean, factor, count = (1 - self.alpha) / (1 + self.alpha), 1 + self.alpha / 2, 2
         while True:
-            passage = FirstPassage(self.epsilon, self._rest)
+            passage = self._passage()
             passage.advance(count, mean, 1.0)
             passage.test(max(round(factor * self._shape(count)), passage.least_level(mean, self.chance, count)))
             if passage.late(1.0) <= self.chance:

@@ -32,7 +32,7 @@ class DPInverseSampling(InverseSampling):
 
     Args:
         epsilon: The largest privacy loss of one sample, above 0.
-        alpha: The relative error of the estimate, at least 0.02.
+        alpha: The relative error of the estimate, at least 0.01.
         beta: The probability that the error is larger.
         radius: Refused, since samples would lie in [-radius, radius]; give `low` and `high`.
         low: The least sample, at least 0.

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import NormalDist
 
 from discreet.core import checks
 from discreet.core.coins import CoinGrid
@@ -14,7 +15,8 @@ from discreet.core.releases import Release
 from discreet.stopping._inverse_schedule import LAST, InverseTest, Schedule, schedule_for
 from discreet.stopping._rule import StoppingRule
 
-_FINEST = 0.02  # the least alpha: below it, levels take long to compute
+_FINEST = 0.01  # the least alpha: below it, levels take long to compute,
+_HIGHEST = 45_000  # and so do those above this, for rare samples without noise
 _SUREST = 1e-9  # the least beta
 _AT_ONCE = 16  # the least number of tests in a plan
 
@@ -34,7 +36,7 @@ class InverseSampling(StoppingRule):
     Not private.
 
     Args:
-        alpha: The relative error of the estimate, at least 0.02.
+        alpha: The relative error of the estimate, at least 0.01.
         beta: The probability that the error is larger.
         radius: Refused, since samples would lie in [-radius, radius]; give `low` and `high`.
         low: The least sample, at least 0.
@@ -60,6 +62,12 @@ class InverseSampling(StoppingRule):
                 raise ArgumentError(
                     f"{name} must be at least {least:g} for {self.key}, got {getattr(self, name)!r}; use dp-bernstein"
                 )
+        ones = (NormalDist().inv_cdf(self.beta / 2) / self.alpha) ** 2
+        if ones > _HIGHEST:
+            raise ArgumentError(
+                f"alpha or beta must be larger: {self.key} would read some {ones:,.0f} ones at alpha={self.alpha!r} "
+                f"and beta={self.beta!r}, and computes levels for {_HIGHEST:,} at most; use dp-bernstein"
+            )
 
     @cached_property
     def grid(self) -> CoinGrid:

@@ -1,8 +1,9 @@
 """A random walk through saves, loads, copies, crashes and full disks, with noise whose every draw carries a label.
 
 Rewards are 0 or 1, so exact sums are multiples of 2^20 grid steps. A labelled draw is such a multiple plus its label, a
-number that no other draw has. So the label of the noise in any number, released or saved, is its remainder. After each
-step the walk checks:
+number that no other draw has. So the label of the noise in any number, released or saved, is its remainder. Where
+samples become coins, which have one grid step, noises count 2^20 for a step, and tests are made in that unit. After
+each step the walk checks:
 
 1. No draw masks two releases that anybody can see, and none is used in two tests. The noise of a sparse vector's
    threshold stays within copies of one series.
@@ -107,7 +108,7 @@ def walk(make_driver: Callable[[Noise], Any], seed: int, steps: int = 60) -> Rep
     """
     with tempfile.TemporaryDirectory() as folder:
         found = _Walk(make_driver, seed, Path(folder))
-        if found.first.algorithm.grid.width != STEP:
+        if (found.width, found.first.algorithm.grid.high) not in ((STEP, 1.0), (1, 1.0)):
             raise ArgumentError(f"the walk needs rewards in [0, 1], got {found.first.algorithm.grid!r}")
         return found.run(steps)
 
@@ -120,12 +121,21 @@ class LabelledNoise:
 
     Args:
         seed: The seed of the draws.
+        unit: What a grid step counts: 2^20 where rewards have one step only.
     """
 
     simulated = False
 
-    def __init__(self, seed: int) -> None:
-        self._rng, self._next = np.random.default_rng(seed), _FIRST
+    def __init__(self, seed: int, unit: int = 1) -> None:
+        self._rng, self._next, self._unit = np.random.default_rng(seed), _FIRST, unit
+
+    def uniforms(self, count: int) -> Any:
+        """Return random numbers in [0, 1).
+
+        Args:
+            count: The number of draws.
+        """
+        return self._rng.random(count)
 
     def draws(self, scale: float, count: int) -> Integers:
         """Return labelled draws.
@@ -138,7 +148,7 @@ class LabelledNoise:
         self._next += count
         if self._next > _LAST:
             raise ArgumentError(f"a walk has at most {_LAST - _FIRST} draws: make it shorter")
-        return np.rint(self._rng.laplace(0, scale, count) / STEP).astype(np.int64) * STEP + labels
+        return np.rint(self._rng.laplace(0, scale * self._unit, count) / STEP).astype(np.int64) * STEP + labels
 
 
 def label_of(number: int) -> int | None:
@@ -194,8 +204,10 @@ class _Walk:
     def __init__(self, make_driver: Callable[[Noise], Any], seed: int, folder: Path) -> None:
         self.make = make_driver
         self.random, self.rng = random.Random(seed), np.random.default_rng(seed)
-        self.noise = LabelledNoise(seed)
-        self.first = make_driver(self.noise)  # shows what others are like, and does nothing
+        self.first = make_driver(LabelledNoise(seed))  # shows what others are like, and does nothing
+        self.width = self.first.algorithm.grid.width
+        self.unit = STEP // self.width
+        self.noise = LabelledNoise(seed, self.unit)
         self.arms, self.spread = list(self.first.algorithm.taken), self.random.choice([0.1, 0.9])
         self.folder, self.disk = folder, FaultyDisk(folder)
         self.files: dict[Path, int] = {}
@@ -269,9 +281,9 @@ class _Walk:
 
     def _statistic(self, plan: Plan, arm: Arm, count: int) -> Any:
         if plan.statistic is Statistic.TOTAL and not plan.many_tests:  # epochs may be very long
-            return int(self.rng.binomial(count, self._chance(arm))) * STEP
-        steps = (self._rewards(arm, count) * STEP).astype(np.int64)
-        sums = plan.statistic.accumulator(STEP)
+            return int(self.rng.binomial(count, self._chance(arm))) * self.width
+        steps = (self._rewards(arm, count) * self.width).astype(np.int64)
+        sums = plan.statistic.accumulator(self.width)
         sums.add(steps)
         return plan.between_tests(steps) if plan.many_tests else sums.values
 
@@ -421,7 +433,7 @@ class _Walk:
             _check(uses.tests.isdisjoint(labels), "one draw is used in two tests")
             uses.tests.update(label for label in labels if label)
             uses.now.add(label_of(int(threshold_noise)) or 0)
-            return honest(vector, margin, threshold_noise, test_noise)
+            return honest(vector, margin * self.unit, threshold_noise, test_noise)
 
         with patch.object(SparseVector, "is_above", is_above):
             yield

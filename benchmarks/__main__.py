@@ -64,10 +64,10 @@ def inverse_sampling():
 
     Samples that are neither 0 nor 1 draw a random number each: the last row.
     """
-    clicks = (np.random.default_rng(0).random(4_000_000) < 1e-4).astype(np.float64)
+    clicks = (np.random.default_rng(0).random(4_000_000) < 5e-5).astype(np.float64)
     options = {"epsilon": 1.0, "alpha": 0.1, "beta": 0.05, "low": 0.0, "high": 1.0}
     rows = []
-    for what, stream in (("0/1 stream", clicks), ("stream of other numbers", np.full(4_000_000, 1e-4))):
+    for what, stream in (("0/1 stream", clicks), ("stream of other numbers", np.full(4_000_000, 5e-5))):
 
         def feed(kind, stream=stream):
             assert not kind(**options).run(stream).reached

@@ -51,10 +51,10 @@ class Outcome:
     status: discreet.Status
 
 
-def make_bandit(clock: Clock, noise: discreet.SimulatedNoise | None = None) -> discreet.Bandit:
-    """Return the bandit: the recommended policy, and a window of a day."""
+def make_bandit(clock: Clock, noise: discreet.SimulatedNoise | None = None, seed: int | None = None) -> discreet.Bandit:
+    """Return the bandit: the recommended policy, and a window of a day. Noise and seed are for tests."""
     policy = discreet.recommend(list(RATES), epsilon=1.0, goal="best-arm", beta=0.05, delayed=True).make()
-    return discreet.Bandit(policy, noise, default_reward=0.0, window=timedelta(hours=24), clock=clock)
+    return discreet.Bandit(policy, noise, default_reward=0.0, window=timedelta(hours=24), clock=clock, seed=seed)
 
 
 def visit(bandit: discreet.Bandit, clock: Clock, rng: np.random.Generator, say: bool = False) -> Outcome:

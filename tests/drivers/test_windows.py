@@ -418,7 +418,7 @@ def test_the_example_is_right_and_no_worse_than_expiring_by_hand():
     for seed in seeds:
         clock = example["Clock"]()
         found = example["visit"](
-            example["make_bandit"](clock, SimulatedNoise(seed)), clock, np.random.default_rng(seed)
+            example["make_bandit"](clock, SimulatedNoise(seed), seed), clock, np.random.default_rng(seed)
         )
         assert found.best == "sun"
         ours.append(found.visitors)
@@ -429,8 +429,8 @@ def test_the_example_is_right_and_no_worse_than_expiring_by_hand():
 def visitors_by_hand(example, seed):
     """What one had to write without a window: remember when tickets were handed out, and expire them."""
     rates = example["RATES"]
-    search = discreet.recommend(list(rates), epsilon=1.0, goal="best-arm", beta=0.05).make()
-    bandit = Bandit(search, SimulatedNoise(seed), default_reward=0.0, waiting="serve")
+    search = discreet.DPSharpBestArm(list(rates), epsilon=1.0, beta=0.05)
+    bandit = Bandit(search, SimulatedNoise(seed), default_reward=0.0, waiting="serve", seed=seed)
     rng, visitors, days = np.random.default_rng(seed), 0, 0.0
     while not bandit.finished:
         plan = bandit.policy.plan()

@@ -7,7 +7,7 @@ import numpy as np
 
 import discreet
 from benchmarks.rows import Row
-from discreet.core.divergences import kl, private_kl
+from discreet.core.probability.divergences import kl, private_kl
 from discreet.sequential._designs import LeadDesign, MeanDesign
 from discreet.sequential._planned_looks import _limits, looks_plan
 from discreet.sequential._simple import simple_plan

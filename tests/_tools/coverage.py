@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
-from discreet.core.evidence import log_sum
+from discreet.core.probability.evidence import log_sum
 from discreet.inference import _exact
 from discreet.inference._blocks import Blocks
 from discreet.inference._one_arm import OneArm

@@ -7,7 +7,7 @@ import pytest
 
 import discreet
 from discreet import ArgumentError, SimulatedNoise, theory
-from discreet.core.tails import tail_exponent
+from discreet.core.probability.tails import tail_exponent
 from tests._tools.driving import Coins, close, drive
 
 # ---------------------------------------------------------------------- programs written from the formulas

@@ -12,7 +12,7 @@ from scipy import stats
 import discreet
 from discreet import ArgumentError, DPBudgetBestArm, DPEvidenceBestArm, SimulatedNoise
 from discreet.bandits import _evidence_search
-from discreet.core.lead_evidence import lead_evidence
+from discreet.core.probability.lead_evidence import lead_evidence
 from discreet.lab import Beta, play
 from tests._tools.driving import Coins, close, drive
 

@@ -6,7 +6,7 @@ import pytest
 
 import discreet
 from discreet import DPUCB, UCB, ArgumentError, DPHybridUCB, SimulatedNoise, Totals, Unit
-from discreet.core.tails import laplace_sum_radius
+from discreet.core.probability.tails import laplace_sum_radius
 from discreet.testing import ScriptedNoise
 from tests._tools.driving import Recorded, drive
 

@@ -8,8 +8,8 @@ from scipy import stats
 
 import discreet
 from discreet import ArgumentError, SimulatedNoise, Totals
-from discreet.core import tails
-from discreet.core.lead_evidence import lead_evidence as scalar_evidence
+from discreet.core.probability import tails
+from discreet.core.probability.lead_evidence import lead_evidence as scalar_evidence
 from discreet.forecasting import evidence_at_once, tests_at_once
 from discreet.forecasting import race as race_module
 from discreet.forecasting.race import race, worst_case

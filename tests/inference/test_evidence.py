@@ -9,7 +9,7 @@ import pytest
 from scipy.special import betainc
 from scipy.stats import binom
 
-from discreet.core.evidence import log_sum, noise_cost, reward_cost, spread_cost
+from discreet.core.probability.evidence import log_sum, noise_cost, reward_cost, spread_cost
 from discreet.inference import _exact, _one_arm, _two_arms
 from discreet.inference._one_arm import OneArm, interval
 from discreet.inference._two_arms import TwoArms

@@ -10,7 +10,7 @@ from scipy import stats
 import discreet
 from discreet import ArgumentError, DPSequentialTest, SimulatedNoise, Stream
 from discreet.core.noise import scale_for
-from discreet.core.whole_noise import whole, whole_noise
+from discreet.core.probability.whole_noise import whole, whole_noise
 from discreet.lab import Discrete, simulate
 from discreet.sequential import _chernoff, _simple
 from discreet.sequential._chernoff import chernoff_plan

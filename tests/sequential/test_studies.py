@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import DPOpenEndedTest
-from discreet.core.divergences import kl, private_kl
+from discreet.core.probability.divergences import kl, private_kl
 from discreet.sequential._chernoff import chernoff_plan
 from discreet.sequential._designs import LeadDesign, MeanDesign
 from discreet.sequential._planned_looks import fixed_size, looks_plan

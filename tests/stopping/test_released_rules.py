@@ -12,7 +12,7 @@ from scipy import stats
 
 from discreet import ArgumentError, DPBernstein, DPExponentialNAS, DPReleasedNAS, SimulatedNoise, Totals
 from discreet.core.noise import scale_for
-from discreet.core.tails import bernstein_radius, hoeffding_radius, largest_mean
+from discreet.core.probability.tails import bernstein_radius, hoeffding_radius, largest_mean
 from discreet.stopping._released import block_ends, failure_bound, least_level
 from tests._tools.rules import run_on_coins
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import ArgumentError, theory
-from discreet.core.tails import clearly_behind
+from discreet.core.probability.tails import clearly_behind
 from discreet.lab import instance
 from discreet.theory import SharpSchedule, sharp_pulls
 from tests._tools.sharp_formulas import ends, level, radius

@@ -505,7 +505,7 @@ def test_the_theory_imports_nothing_of_the_rest_but_errors_and_tails():
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for module in modules:
                 if module.startswith("discreet"):
-                    assert module in ("discreet.core.errors", "discreet.core.tails") or module.startswith(
+                    assert module in ("discreet.core.errors", "discreet.core.probability.tails") or module.startswith(
                         "discreet.theory"
                     )
                 else:

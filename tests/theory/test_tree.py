@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from discreet import theory
-from discreet.core.tails import laplace_sum_radius
+from discreet.core.probability.tails import laplace_sum_radius
 from discreet.mechanisms.trees import BinaryTree
 
 

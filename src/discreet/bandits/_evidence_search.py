@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from discreet.bandits._batched import BatchedPolicy
-from discreet.core.lead_evidence import lead_evidence
 from discreet.core.options import Real
 from discreet.core.plans import Arm
+from discreet.core.probability.lead_evidence import lead_evidence
 from discreet.core.releases import Release
 
 GROWTH = 1.2

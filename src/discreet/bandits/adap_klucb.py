@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from discreet.bandits.adap_ucb import AdaPUCB
-from discreet.core.divergences import kl_upper
+from discreet.core.probability.divergences import kl_upper
 from discreet.core.registry import register
 
 

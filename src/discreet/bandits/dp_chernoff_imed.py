@@ -7,9 +7,9 @@ from functools import cached_property
 
 from discreet.bandits.dp_imed import DPIMED
 from discreet.core.options import NotNegative, Real
+from discreet.core.probability.tails import tail_exponent
 from discreet.core.registry import register
 from discreet.core.releases import Release
-from discreet.core.tails import tail_exponent
 
 _FEW_ARMS = 5  # up to this number of arms no caution is needed
 

@@ -7,9 +7,9 @@ from functools import cached_property
 from discreet.bandits._counter_policy import CounterPolicy
 from discreet.core.plans import CounterQuery, Query
 from discreet.core.privacy import Theorem
+from discreet.core.probability.tails import laplace_sum_radius
 from discreet.core.registry import register
 from discreet.core.releases import Kind, Release
-from discreet.core.tails import laplace_sum_radius
 
 _TOTAL = Kind.TOTAL  # looked up once: it takes longer than a comparison
 

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from discreet.bandits._batched import BatchedPolicy
-from discreet.core.divergences import private_kl
+from discreet.core.probability.divergences import private_kl
 from discreet.core.registry import register
 
 

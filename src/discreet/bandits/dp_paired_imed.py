@@ -8,9 +8,9 @@ from itertools import permutations
 from discreet.bandits._batched import BatchedPolicy
 from discreet.core.options import Real
 from discreet.core.plans import Arm, Plan
+from discreet.core.probability.tails import paired_exponent
 from discreet.core.registry import register
 from discreet.core.releases import Release
-from discreet.core.tails import paired_exponent
 
 ENOUGH = 1.0
 """The evidence that changes the leader: with none, many close arms would take turns at leading."""

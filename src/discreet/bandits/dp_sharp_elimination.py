@@ -8,9 +8,9 @@ from discreet.bandits._elimination import Elimination
 from discreet.core.errors import ArgumentError
 from discreet.core.options import Count, Positive, Real
 from discreet.core.privacy import Theorem
+from discreet.core.probability.tails import clearly_behind
 from discreet.core.registry import register
 from discreet.core.releases import Release
-from discreet.core.tails import clearly_behind
 from discreet.theory.sharp_elimination import GROWTH, WINDOW, SharpSchedule
 
 

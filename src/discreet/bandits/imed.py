@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from discreet.bandits._step_wise import StepWisePolicy
-from discreet.core.divergences import kl
+from discreet.core.probability.divergences import kl
 from discreet.core.registry import register
 
 

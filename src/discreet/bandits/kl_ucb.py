@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 from discreet.bandits._step_wise import StepWisePolicy
-from discreet.core.divergences import kl_upper
 from discreet.core.options import NotNegative
+from discreet.core.probability.divergences import kl_upper
 from discreet.core.registry import register
 
 

@@ -12,9 +12,9 @@ from discreet.core.errors import ArgumentError
 from discreet.core.options import Positive
 from discreet.core.plans import Arm, Plan, TotalsQuery
 from discreet.core.privacy import Theorem
+from discreet.core.probability.tails import hoeffding_radius
 from discreet.core.registry import register
 from discreet.core.releases import Release
-from discreet.core.tails import hoeffding_radius
 
 
 def learned(default: Any = None) -> Any:

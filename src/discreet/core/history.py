@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from discreet._pictures import MARKERS, PALETTE, Line, Panel, Picture
 from discreet.core.grid import Grid
 from discreet.core.plans import Arm
+from discreet.core.probability.tails import hoeffding_radius
 from discreet.core.releases import Kind, Release
-from discreet.core.tails import hoeffding_radius
 
 LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probability 95 %
 _FEW = 200  # epochs that are shown one by one; of more, running means at about as many times

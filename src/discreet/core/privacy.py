@@ -119,7 +119,7 @@ class Privacy(Shown):
             ArgumentError: In this relation no event is right.
             ModuleNotFoundError: dp_accounting is not installed.
         """
-        from discreet.core.accounting import dp_event  # noqa: PLC0415  (it knows promises)
+        from discreet.core.probability.accounting import dp_event  # noqa: PLC0415  (it knows promises)
 
         return dp_event(self, ledger, relation)
 

@@ -1,4 +1,4 @@
-"""The evidence of `dp-bai-evidence` for many pairs of arms at once: `discreet.core.lead_evidence` on arrays.
+"""The evidence of `dp-bai-evidence` for many pairs of arms at once: `probability.lead_evidence` on arrays.
 
 Tests compare both. A pair is six arrays: total, rewards and noises of the one arm, and the same of the other.
 """
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core import lead_evidence as one
-from discreet.core.evidence import CAP, STEEPEST
+from discreet.core.probability import lead_evidence as one
+from discreet.core.probability.evidence import CAP, STEEPEST
 
 Floats = NDArray[np.float64]
 _CENTER = 0.7  # standard deviations around the guess at which a parabola is fitted

@@ -1,4 +1,4 @@
-"""The test of `dp-se-sharp` for many runs at once: `discreet.core.tails.clearly_behind` on arrays.
+"""The test of `dp-se-sharp` for many runs at once: `discreet.core.probability.tails.clearly_behind` on arrays.
 
 The scalar code searches for the largest mean m whose exponent max_s g(m, s) stays below a level. Since g grows with m,
 g(m, s) = level can be solved for m at each s, and the largest mean is the least of these solutions over s: one search

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.errors import ArgumentError
-from discreet.core.evidence import Numbers
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
 from discreet.core.plans import Arm
+from discreet.core.probability.evidence import Numbers
 from discreet.core.releases import Kind, Release
 
 NODES = (

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.core.evidence import Numbers
-from discreet.core.whole_noise import whole_noise
+from discreet.core.probability.evidence import Numbers
+from discreet.core.probability.whole_noise import whole_noise
 from discreet.inference._blocks import Blocks
 
 _FIRST, _FLAT, _LATER = 0.1, 0.8, 0.1  # shares of the error: of the first look, of usual sizes, of all beyond

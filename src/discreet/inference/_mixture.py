@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.core.evidence import CAP, STEEPEST, Numbers
+from discreet.core.probability.evidence import CAP, STEEPEST, Numbers
 
 _DEVIATIONS = 3.2  # a stake of u/sd is best after (3.2/u)^2 rewards
 _LEAST, _MOST = 4.0, 1e9  # rewards that targets cover

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.evidence import Numbers
 from discreet.core.plans import Arm
+from discreet.core.probability.evidence import Numbers
 from discreet.inference._blocks import Blocks
 from discreet.inference._one_arm import interval
 

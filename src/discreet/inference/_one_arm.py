@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.evidence import CAP, Numbers, log_sum, noise_cost, reward_cost, spread_cost
+from discreet.core.probability.evidence import CAP, Numbers, log_sum, noise_cost, reward_cost, spread_cost
 from discreet.inference._blocks import Blocks
 from discreet.inference._mixture import Mixture, cap_of, mixture, plain_stakes
 from discreet.inference._search import outer_end

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.evidence import Numbers
+from discreet.core.probability.evidence import Numbers
 
 Indices = NDArray[np.int64]
 

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from discreet.core.evidence import Numbers, log_sum, noise_cost, reward_cost
+from discreet.core.probability.evidence import Numbers, log_sum, noise_cost, reward_cost
 from discreet.inference._blocks import Blocks
 from discreet.inference._mixture import FAR, cap_of, mixture, plain_stakes
 from discreet.inference._one_arm import added, grouped, pooled

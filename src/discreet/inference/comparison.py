@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from discreet.core import checks
-from discreet.core.evidence import Numbers
 from discreet.core.plans import Arm
+from discreet.core.probability.evidence import Numbers
 from discreet.inference._two_arms import TwoArms
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from discreet._wording import plural
 from discreet.core.ledger import Ledger, spent
 from discreet.core.plans import Arm
 from discreet.core.privacy import Privacy
-from discreet.core.tails import hoeffding_radius
+from discreet.core.probability.tails import hoeffding_radius
 from discreet.logs._prepare import SKIP, Reading
 
 if TYPE_CHECKING:

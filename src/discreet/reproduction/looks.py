@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.evidence import log_sum
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
 from discreet.core.noise import SimulatedNoise
+from discreet.core.probability.evidence import log_sum
 from discreet.core.releases import Kind, Release
 from discreet.inference import summary
 from discreet.inference._blocks import Blocks

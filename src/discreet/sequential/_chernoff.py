@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.evidence import noise_cost, reward_cost
+from discreet.core.probability.evidence import noise_cost, reward_cost
 from discreet.sequential._designs import MeanDesign
 
 _ROOM = 1.1  # the first block brings so many times the evidence that a decision takes, on average

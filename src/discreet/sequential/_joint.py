@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.evidence import CAP, STEEPEST, Numbers, log_sum, noise_cost, reward_cost
+from discreet.core.probability.evidence import CAP, STEEPEST, Numbers, log_sum, noise_cost, reward_cost
 
 _AIMS = np.array([0.6, 1.0, 1.7])  # effects that stakes are best for, in parts of the one that is looked for
 _ALONE = 0.06  # the weight of stakes on one arm alone

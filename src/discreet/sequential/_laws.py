@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.core.errors import ArgumentError
-from discreet.core.evidence import Numbers
-from discreet.core.whole_noise import whole_noise
+from discreet.core.probability.evidence import Numbers
+from discreet.core.probability.whole_noise import whole_noise
 
 _REST = 1e-15  # the chance of values of a noise that are left out
 _DEVIATIONS = 9.0  # how far from its mean a count is followed: beyond lies less than 1e-17

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.core.evidence import Numbers
 from discreet.core.noise import scale_for
-from discreet.core.tails import tail_exponent
+from discreet.core.probability.evidence import Numbers
+from discreet.core.probability.tails import tail_exponent
 from discreet.sequential._designs import LeadDesign
 from discreet.sequential._laws import Law, difference_law, noise_law
 

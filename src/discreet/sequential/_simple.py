@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.core.divergences import kl, private_kl
-from discreet.core.evidence import Numbers
 from discreet.core.noise import Integers, scale_for
+from discreet.core.probability.divergences import kl, private_kl
+from discreet.core.probability.evidence import Numbers
 from discreet.sequential._designs import MeanDesign
 from discreet.sequential._laws import Law, noise_law, total_law
 

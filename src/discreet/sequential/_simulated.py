@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from discreet.core.evidence import Numbers
+from discreet.core.probability.evidence import Numbers
 from discreet.sequential._chernoff import ChernoffPlan
 from discreet.sequential._simple import Course
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.evidence import Numbers
+from discreet.core.probability.evidence import Numbers
 from discreet.sequential._joint import OpenRule
 from discreet.sequential._planned_looks import LooksPlan
 from discreet.sequential._simulated import laplace

@@ -16,9 +16,9 @@ from discreet.core.noise import scale_for
 from discreet.core.options import Flag, Positive, Probability, Real
 from discreet.core.plans import Plan, TotalsQuery
 from discreet.core.privacy import Privacy, Theorem
+from discreet.core.probability.whole_noise import whole
 from discreet.core.registry import register
 from discreet.core.releases import Release
-from discreet.core.whole_noise import whole
 from discreet.drivers.stream import StoppingResult
 from discreet.sequential._chernoff import ChernoffPlan, chernoff_plan
 from discreet.sequential._designs import MeanDesign, check_levels

@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet._wording import about
 from discreet.core.options import Probability
+from discreet.core.probability.whole_noise import whole
 from discreet.core.registry import register
-from discreet.core.whole_noise import whole
 from discreet.sequential._designs import LeadDesign, check_levels
 from discreet.sequential._planned_looks import LooksPlan, fixed_size, looks_plan
 from discreet.sequential._two_sample import TwoSampleTest

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
-from discreet.core.growing import GrowingList
+from discreet._growing import GrowingList
 from discreet.stopping._first_passage import FirstPassage
 
 LAST = 2**50

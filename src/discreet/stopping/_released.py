@@ -15,9 +15,9 @@ from discreet.core.errors import ArgumentError
 from discreet.core.noise import scale_for
 from discreet.core.options import Count, Positive
 from discreet.core.plans import Plan, TotalsQuery
+from discreet.core.probability.tails import hoeffding_radius
 from discreet.core.releases import Release
 from discreet.core.statistics import Statistic
-from discreet.core.tails import hoeffding_radius
 from discreet.stopping._rule import StoppingRule
 
 _LEAST = 64  # samples in the first window, so that rounding to whole pairs hardly matters

@@ -7,9 +7,9 @@ from functools import cached_property
 
 from discreet.core.options import Probability
 from discreet.core.privacy import Theorem, split
+from discreet.core.probability.tails import bernstein_radius, hoeffding_radius, largest_mean
 from discreet.core.registry import register
 from discreet.core.statistics import Statistic
-from discreet.core.tails import bernstein_radius, hoeffding_radius, largest_mean
 from discreet.stopping._released import ReleasedRule
 
 _FAIRNESS = 4  # how evenly the chance of a wrong variance is spent over the tests: the first has 1/(1 + this)

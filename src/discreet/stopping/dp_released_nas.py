@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.core.privacy import Theorem
+from discreet.core.probability.tails import hoeffding_radius
 from discreet.core.registry import register
-from discreet.core.tails import hoeffding_radius
 from discreet.stopping._released import ReleasedRule
 
 

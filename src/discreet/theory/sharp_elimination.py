@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.core.errors import ArgumentError
-from discreet.core.tails import hoeffding_radius
+from discreet.core.probability.tails import hoeffding_radius
 from discreet.theory.domain import fraction, positive, require, vectorised, whole
 from discreet.theory.elimination import MOST_PULLS, expected_regret
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core import divergences, tails
+from discreet.core.probability import divergences, tails
 from discreet.lab.kernels.compiled import compiled
 
 FORMULAS = {name: one for room in (divergences, tails) for name, one in vars(room).items() if isfunction(one)}

@@ -9,9 +9,9 @@ import numpy as np
 
 from discreet.bandits import DPIMED, DPKLUCB, AdaPKLUCB, AdaPUCB, DPChernoffIMED, DPPairedIMED
 from discreet.bandits._batched import BatchedPolicy
-from discreet.core.divergences import kl_upper, private_kl, private_kl_upper
 from discreet.core.noise import scale_for
-from discreet.core.tails import tail_exponent
+from discreet.core.probability.divergences import kl_upper, private_kl, private_kl_upper
+from discreet.core.probability.tails import tail_exponent
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import new_track, pull, take_turns
 from discreet.lab.kernels.randomness import binomial, discrete_laplace

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.core.noise import scale_for
-from discreet.core.tails import bernstein_radius, largest_mean
+from discreet.core.probability.tails import bernstein_radius, largest_mean
 from discreet.lab.kernels.coins import Coin
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.randomness import binomial, discrete_laplace

@@ -19,7 +19,7 @@ from typing import Any
 from numba import config, njit
 from numba.extending import register_jitable
 
-from discreet.core import divergences, lead_evidence, tails
+from discreet.core.probability import divergences, lead_evidence, tails
 
 _HERE = Path(__file__).parent
 _FORMULAS = divergences, lead_evidence, tails

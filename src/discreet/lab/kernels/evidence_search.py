@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.bandits import DPBudgetBestArm, DPEvidenceBestArm
 from discreet.bandits._evidence_search import QUIET
-from discreet.core.lead_evidence import lead_evidence
 from discreet.core.noise import scale_for
+from discreet.core.probability.lead_evidence import lead_evidence
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import new_track, pull, take_turns
 from discreet.lab.kernels.randomness import binomial, discrete_laplace

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.bandits import IMED, KLUCB
-from discreet.core.divergences import kl, kl_upper
+from discreet.core.probability.divergences import kl, kl_upper
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import new_track, pull
 from discreet.lab.kernels.randomness import bernoulli, threshold

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.bandits import DPPairedIMED
 from discreet.bandits.dp_paired_imed import ENOUGH
-from discreet.core.tails import paired_exponent
+from discreet.core.probability.tails import paired_exponent
 from discreet.lab.kernels.batched import next_batch, parameters_of, release
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import new_track, pull, take_turns

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.bandits import DPSharpElimination
 from discreet.core.noise import scale_for
-from discreet.core.tails import clearly_behind
+from discreet.core.probability.tails import clearly_behind
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import new_track, take_turns
 from discreet.lab.kernels.randomness import binomial, discrete_laplace

@@ -14,8 +14,8 @@ import numpy as np
 
 from discreet.bandits import DPUCB, IMED, KLUCB, UCB, DPHybridUCB, ThompsonSampling
 from discreet.bandits.dp_ucb import STEPPED, THESIS
-from discreet.core.divergences import kl, kl_upper
 from discreet.core.noise import SimulatedNoise, scale_for
+from discreet.core.probability.divergences import kl, kl_upper
 from discreet.lab.kernels import hybrid_steps, thompson_steps
 from discreet.lab.kernels.compiled import compiled
 from discreet.lab.kernels.race import new_track, pull

@@ -6,7 +6,7 @@ Synchronous and safe for threads. No method returns a reward, a count of rewards
 from fractions import Fraction
 from typing import NamedTuple
 
-from discreet.core.composition import composed_epsilon
+from discreet.core.probability.composition import composed_epsilon
 from discreet.service import messages as m
 from discreet.service.errors import invalid, not_found
 from discreet.service.experiments import (

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import msgspec
 
-from discreet.core.composition import composed_epsilon
 from discreet.core.errors import PrivacyError
+from discreet.core.probability.composition import composed_epsilon
 from discreet.reporting import PrivacyReport, entries
 from discreet.service import messages as m
 from discreet.service.errors import ServiceProblem

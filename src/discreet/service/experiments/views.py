@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.core.errors import PrivacyError
-from discreet.core.tails import hoeffding_radius
+from discreet.core.probability.tails import hoeffding_radius
 from discreet.service.errors import ServiceProblem, conflict
 from discreet.service.experiments import testing
 from discreet.service.experiments.descriptions import OURS, Description, described, family

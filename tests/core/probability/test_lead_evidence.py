@@ -8,8 +8,8 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import binom
 
-from discreet.core.evidence import noise_cost, reward_cost
-from discreet.core.lead_evidence import alone, evidence_at, factor, lead_evidence
+from discreet.core.probability.evidence import noise_cost, reward_cost
+from discreet.core.probability.lead_evidence import alone, evidence_at, factor, lead_evidence
 
 FINE = 2**20
 

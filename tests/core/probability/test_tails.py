@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from discreet.core.divergences import private_kl
-from discreet.core.tails import (
+from discreet.core.probability.divergences import private_kl
+from discreet.core.probability.tails import (
     bernstein_radius,
     clearly_behind,
     hoeffding_radius,

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.core import composition
-from discreet.core.composition import composed_epsilon
 from discreet.core.errors import ArgumentError
+from discreet.core.probability import composition
+from discreet.core.probability.composition import composed_epsilon
 
 MIXED = {Fraction(1, 2): 3, Fraction(1, 3): 2, Fraction(5, 7): 2}
 

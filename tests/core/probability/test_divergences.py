@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import theory
-from discreet.core.divergences import kl, kl_upper, private_kl, private_kl_upper
+from discreet.core.probability.divergences import kl, kl_upper, private_kl, private_kl_upper
 
 MEANS = st.floats(0.0, 1.0, allow_subnormal=False)
 EPSILONS = st.floats(-3, 2).map(lambda size: 10**size)

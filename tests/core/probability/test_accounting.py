@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import discreet
-from discreet.core.accounting import noise_parameter
+from discreet.core.probability.accounting import noise_parameter
 from discreet.testing import coarse_grid
 from tests._tools import examples
 

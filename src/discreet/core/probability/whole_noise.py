@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from discreet.core.evidence import Numbers
+from discreet.core.probability.evidence import Numbers
 
 
 def whole_noise(width: int, scale: float, size: int) -> Numbers:

@@ -6,7 +6,7 @@ kernels compile too. docs/proofs/evidence-best-arm.md has the proof. Rewards are
 
 import math
 
-from discreet.core.evidence import CAP, STEEPEST
+from discreet.core.probability.evidence import CAP, STEEPEST
 
 FIRST = 40.0  # the least size that a stake is best for, where epsilon is 1 or more
 FACTOR = 4.0  # from one size to the next

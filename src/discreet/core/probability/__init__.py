@@ -1,0 +1,1 @@
+"""Formulas of probability that several rooms share: tails, divergences, evidence; and what promises cost together."""

@@ -75,7 +75,7 @@ class TestAnswer(Answer):
 
     @cached_property
     def summary(self) -> Summary:
-        """What else may be said of the arms: means, lifts and intervals, at no further epsilon."""
+        """All else that may be said of the arms: means, lifts and intervals, at no further epsilon."""
         return summary(self.ledger, control=self.control, binary=isinstance(self.algorithm, DPTwoSampleTest))
 
     @property

@@ -93,7 +93,7 @@ class PrivacyReport:
 
     @property
     def verdict(self) -> str:
-        """Whether the promise was kept, in a sentence."""
+        """A sentence that says whether the promise was kept."""
         if not self.privacy.promised:
             return f"NOT PRIVATE: {self.privacy.reason}."
         if self.simulated:
@@ -124,7 +124,7 @@ class PrivacyReport:
 
     @property
     def checked(self) -> list[str]:
-        """How the promise is checked, in sentences that say what can be repeated."""
+        """The checks of the promise, in sentences that say what can be repeated."""
         theorem = self.privacy.theorem
         lines = ["This report added the ledger up anew, release by release, and compared it with the promise."]
         if theorem is not None and theorem is not Theorem.BY_HAND:

@@ -1,4 +1,4 @@
-"""What a test is asked for, as values that plans are computed from once."""
+"""The options of tests as values, from which plans are computed once."""
 
 from typing import NamedTuple
 

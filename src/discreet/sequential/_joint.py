@@ -90,7 +90,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class OpenRule:
-    """What decides on an arm in a test without an end.
+    """The rule by which a test without an end decides on an arm.
 
     Args:
         block: The rewards of each arm between two looks.

@@ -146,7 +146,7 @@ class TwoSampleTest(Policy):
 
     @property
     def question(self) -> str:
-        """What is tested, in words."""
+        """The question of the test, in words."""
         names = ", ".join(map(str, self.arms[1:]))
         what = (
             f"whether {names} beats {self.control}"

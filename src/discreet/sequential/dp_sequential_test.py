@@ -246,7 +246,7 @@ class DPSequentialTest(StoppingRule):
 
     @property
     def question(self) -> str:
-        """What is tested, in words."""
+        """The question of the test, in words."""
         than = "below" if self._falls else "above"
         return (
             f"a mean {than} {self.null:g} ({self.alternative:g} against {self.null:g}), wrong with probability "

@@ -1,4 +1,4 @@
-"""How many people, and days, a test takes under each hypothesis."""
+"""The people and days that a test takes under each hypothesis."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ class Releases(Struct):
 
 
 class SummaryQuery(Request):
-    """How a summary is made. What is left out is as the experiment says.
+    """The options of a summary. Those left out are as the experiment says.
 
     Attributes:
         control: The arm that others are compared with.
@@ -317,7 +317,7 @@ class Comparison(Struct):
 
 
 class ArmSummary(Struct):
-    """What the releases say of an arm.
+    """Statements about an arm, by the releases.
 
     Attributes:
         name: The arm's name; null for a rule.
@@ -355,7 +355,7 @@ class ArmAtLook(Struct):
 
 
 class Look(Struct):
-    """What could be said after an epoch.
+    """The statements that could be made after an epoch.
 
     Attributes:
         epoch: The epoch's number.
@@ -769,7 +769,7 @@ class PopulationReportQuery(Request):
 
 
 class PopulationReport(Struct):
-    """What all experiments on a population may cost one of its people, together.
+    """The most that all experiments on a population cost one of its people, together.
 
     Attributes:
         made_at: When it was made.
@@ -908,7 +908,7 @@ class PlanForecast(Struct):
 
 
 class PlannedOutlook(Struct):
-    """What a test takes under one hypothesis, in assignments of all arms.
+    """The assignments of all arms that a test takes under one hypothesis.
 
     Attributes:
         hypothesis: What is supposed to be true, in words.

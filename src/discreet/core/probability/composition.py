@@ -1,4 +1,4 @@
-"""What several pure promises cost together, at a stated delta."""
+"""The epsilon of several pure promises together, at a stated delta."""
 
 import math
 from collections.abc import Mapping

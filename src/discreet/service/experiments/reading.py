@@ -54,7 +54,7 @@ class LedgerPage(NamedTuple):
 
 
 class Reading:
-    """What may be read of one database's experiments, populations and keys.
+    """Reads one database's experiments, populations and keys.
 
     Args:
         database: The database.

@@ -1,4 +1,4 @@
-"""What the releases of an experiment say of its arms: lifts against a control, and which arms may be the best.
+"""Statements about an experiment's arms by its releases: lifts against a control, and which arms may be the best.
 
 Everything here follows from releases, so it costs no epsilon. It is computed once for a ledger of one length.
 """
@@ -88,7 +88,7 @@ class _Wanted:
 
     @property
     def key(self) -> tuple[Hashable, ...]:
-        """What a summary depends on besides the releases and the description."""
+        """All that a summary depends on besides the releases and the description."""
         return self.control, self.level, self.drifting
 
 

@@ -406,7 +406,7 @@ class API:
     def population_report(
         self, caller: m.KeyView, population: str, query: m.PopulationReportQuery
     ) -> m.PopulationReport:
-        """What all experiments on a population may cost one of its people: the sum, and less at a delta.
+        """Report the most that all experiments on a population cost one person: the sum, and less at a delta.
 
         Args:
             caller: The key of the request.

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from discreet.bandits.dp_ucb import PRESETS, PUBLISHED
-from discreet.reproduction.evaluation import Evaluation
 from discreet.reproduction.parts import Reproduced, every_picture
+from discreet.reproduction.studies.evaluation import Evaluation
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/paper.md").read_text().replace("\\|", "|")

@@ -2,12 +2,12 @@
 
 import pytest
 
-from discreet.reproduction.distributions import DistributionGrid
-from discreet.reproduction.evaluation import Evaluation
-from discreet.reproduction.evidence import EvidenceStudy
-from discreet.reproduction.league import LeagueStudy
-from discreet.reproduction.roads import RoadsStudy
-from discreet.reproduction.stopping import StoppingStudy
+from discreet.reproduction.studies.distributions import DistributionGrid
+from discreet.reproduction.studies.evaluation import Evaluation
+from discreet.reproduction.studies.evidence import EvidenceStudy
+from discreet.reproduction.studies.league import LeagueStudy
+from discreet.reproduction.studies.roads import RoadsStudy
+from discreet.reproduction.studies.stopping import StoppingStudy
 
 
 @pytest.fixture(scope="session")

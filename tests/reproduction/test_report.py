@@ -6,10 +6,11 @@ import pandas as pd
 import pytest
 
 from discreet.lab.engines import Serial
-from discreet.reproduction import claim, evaluation, report, reproduce
+from discreet.reproduction import report, reproduce
 from discreet.reproduction.parts import Reproduced, every_picture, headlines
 from discreet.reproduction.report import render_page, render_results
 from discreet.reproduction.reproduce import Reproduction, write_report
+from discreet.reproduction.studies import claim, evaluation
 from discreet.reproduction.tables import bandit_tables, claim_table, stopping_tables, write_table
 
 

@@ -11,7 +11,7 @@ import discreet
 from discreet import SimulatedNoise
 from discreet.core.noise import private_noise
 from discreet.lab import instance, play, simulate, simulate_all
-from discreet.reproduction.distributions import DistributionGrid
+from discreet.reproduction.studies.distributions import DistributionGrid
 from discreet.theory import dp_se_pull_bound, regret_lower_bound, sharp_pulls
 
 pytestmark = pytest.mark.study

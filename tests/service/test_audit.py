@@ -19,7 +19,8 @@ from discreet.audit.events import DERIVED
 from discreet.audit.examine import compare
 from discreet.audit.subjects import Pair
 from discreet.core.grid import Grid
-from discreet.service.experiments import assignments, views
+from discreet.service.experiments import assignments
+from discreet.service.experiments.statements import views
 from discreet.service.messages import NewKey, NewPopulation
 from discreet.service.storage import schema
 from tests._tools.service_tools import Clock, World, new_file

@@ -6,7 +6,8 @@ import pytest
 from discreet import inference
 from discreet.core.noise import PrivateNoise
 from discreet.service.errors import ServiceProblem
-from discreet.service.experiments import descriptions, numbers, summaries, verdicts
+from discreet.service.experiments import descriptions
+from discreet.service.experiments.statements import numbers, summaries, verdicts
 from discreet.service.messages import NewExperiment, NewKey, NewPopulation, SummaryQuery
 from tests._tools.service_tools import draft, new_file, small
 

@@ -6,7 +6,9 @@ import numpy as np
 
 from discreet.audit.limits import upper_limit
 from discreet.bandits.dp_ucb import PUBLISHED
-from discreet.reproduction.claim import (
+from discreet.reproduction.pictures.league import TITLES
+from discreet.reproduction.pictures.stopping import KINDS, NAMES
+from discreet.reproduction.studies.claim import (
     CLAIM,
     Verdict,
     count_verdicts,
@@ -14,11 +16,15 @@ from discreet.reproduction.claim import (
     last_elimination,
     late_share,
 )
-from discreet.reproduction.evaluation import DEFAULT, RECOMMENDED, WITHDRAWN, EvaluationFindings, smallest_constant
-from discreet.reproduction.league import LeagueFindings, standings
-from discreet.reproduction.pictures.league import TITLES
-from discreet.reproduction.pictures.stopping import KINDS, NAMES
-from discreet.reproduction.stopping import PLAIN, PRIVATE, RULES, StoppingFindings, slope
+from discreet.reproduction.studies.evaluation import (
+    DEFAULT,
+    RECOMMENDED,
+    WITHDRAWN,
+    EvaluationFindings,
+    smallest_constant,
+)
+from discreet.reproduction.studies.league import LeagueFindings, standings
+from discreet.reproduction.studies.stopping import PLAIN, PRIVATE, RULES, StoppingFindings, slope
 from discreet.reproduction.tables import number
 
 ENOUGH = 10

@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from discreet._pictures import Picture
-from discreet.reproduction.evaluation import EvaluationFindings
-from discreet.reproduction.evidence import EvidenceFindings, evidence_headlines, evidence_pictures
 from discreet.reproduction.headlines import ENOUGH, bandit_headlines, league_headlines, stopping_headlines
-from discreet.reproduction.league import LeagueFindings
 from discreet.reproduction.pictures.evaluation import evaluation_pictures
 from discreet.reproduction.pictures.league import league_picture
 from discreet.reproduction.pictures.stopping import stopping_pictures
-from discreet.reproduction.roads import RoadsFindings, roads_headlines, roads_picture
-from discreet.reproduction.stopping import StoppingFindings
+from discreet.reproduction.studies.evaluation import EvaluationFindings
+from discreet.reproduction.studies.evidence import EvidenceFindings, evidence_headlines, evidence_pictures
+from discreet.reproduction.studies.league import LeagueFindings
+from discreet.reproduction.studies.roads import RoadsFindings, roads_headlines, roads_picture
+from discreet.reproduction.studies.stopping import StoppingFindings
 from discreet.reproduction.tables import bandit_tables, claim_table, stopping_tables
 
 

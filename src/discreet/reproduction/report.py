@@ -13,15 +13,15 @@ from discreet._pictures import Picture
 from discreet.core.registry import POLICIES
 from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS
-from discreet.reproduction.bounds import bound_rows
-from discreet.reproduction.claim import CLAIM, CONFIDENCE, Ratio, Verdict, count_verdicts
-from discreet.reproduction.evaluation import PRECISION, Evaluation, EvaluationFindings
 from discreet.reproduction.headlines import sweep_cells
-from discreet.reproduction.league import LeagueFindings, standings
 from discreet.reproduction.parts import Reproduced, headlines, is_preview
 from discreet.reproduction.pictures.league import TITLES
 from discreet.reproduction.pictures.stopping import KINDS, NAMES, SHORT
-from discreet.reproduction.stopping import RULES, StoppingFindings
+from discreet.reproduction.studies.bounds import bound_rows
+from discreet.reproduction.studies.claim import CLAIM, CONFIDENCE, Ratio, Verdict, count_verdicts
+from discreet.reproduction.studies.evaluation import PRECISION, Evaluation, EvaluationFindings
+from discreet.reproduction.studies.league import LeagueFindings, standings
+from discreet.reproduction.studies.stopping import RULES, StoppingFindings
 from discreet.reproduction.tables import TABLES, number
 from discreet.theory import two_point_lower_bound
 

@@ -14,13 +14,13 @@ from discreet._pictures import write_picture
 from discreet.lab.engines import Engine, Processes, Serial
 from discreet.lab.setting import HORIZON, SEED, Setting
 from discreet.lab.store import Store
-from discreet.reproduction.evaluation import Evaluation
-from discreet.reproduction.evidence import EvidenceStudy
-from discreet.reproduction.league import LeagueStudy
 from discreet.reproduction.parts import PARTS, Reproduced, every_picture, every_table, headlines, is_preview
 from discreet.reproduction.report import render_page, render_results
-from discreet.reproduction.roads import RoadsStudy
-from discreet.reproduction.stopping import StoppingStudy
+from discreet.reproduction.studies.evaluation import Evaluation
+from discreet.reproduction.studies.evidence import EvidenceStudy
+from discreet.reproduction.studies.league import LeagueStudy
+from discreet.reproduction.studies.roads import RoadsStudy
+from discreet.reproduction.studies.stopping import StoppingStudy
 from discreet.reproduction.tables import write_table
 
 DOING = {part.name: part.doing for part in PARTS}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.lab.results import QUANTILES, Simulation
-from discreet.reproduction.evaluation import EvaluationFindings
+from discreet.reproduction.studies.evaluation import EvaluationFindings
 
 Columns = Mapping[str, Any]
 """Columns by name: arrays of one length, and single values that stand for all rows."""

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from discreet.lab.store import Store
-from discreet.reproduction.evaluation import Evaluation
-from discreet.reproduction.league import LeagueStudy
 from discreet.reproduction.reproduce import Report, Reproduction
+from discreet.reproduction.studies.evaluation import Evaluation
+from discreet.reproduction.studies.league import LeagueStudy
 
 
 @pytest.fixture

@@ -27,8 +27,8 @@ from discreet.bandits.dp_ucb import PRESETS, PUBLISHED
 from discreet.lab.figures import curve
 from discreet.lab.results import QUANTILES, Simulation
 from discreet.lab.setting import ARMS
-from discreet.reproduction.claim import CLAIM, last_elimination, regret_by_elimination
-from discreet.reproduction.evaluation import DEFAULT, RECOMMENDED, WITHDRAWN, EvaluationFindings
+from discreet.reproduction.studies.claim import CLAIM, last_elimination, regret_by_elimination
+from discreet.reproduction.studies.evaluation import DEFAULT, RECOMMENDED, WITHDRAWN, EvaluationFindings
 from discreet.theory import regret_lower_bound
 
 PRESET_COLOURS = dict(zip(PRESETS, (Colour.ORANGE, Colour.PINK, Colour.AMBER, Colour.GREEN), strict=True))

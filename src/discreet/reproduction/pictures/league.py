@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from discreet._pictures import Cloud, Colour, Line, Panel, Picture
-from discreet.reproduction.evaluation import RECOMMENDED
-from discreet.reproduction.league import BASELINE, LeagueFindings
+from discreet.reproduction.studies.evaluation import RECOMMENDED
+from discreet.reproduction.studies.league import BASELINE, LeagueFindings
 
 TITLES = {"paper": "the paper's instances", "rare": "rare rewards (0.5 % to 5 %)"}
 COLOURS = {RECOMMENDED: Colour.BLUE, BASELINE: Colour.ORANGE}

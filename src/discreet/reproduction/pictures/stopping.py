@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet._pictures import Cloud, Colour, Line, Panel, Picture
 from discreet.reproduction.pictures.evaluation import measured
-from discreet.reproduction.stopping import ENDS, FOR_CLICKS, PLAIN, PRIVATE, RULES, StoppingFindings
+from discreet.reproduction.studies.stopping import ENDS, FOR_CLICKS, PLAIN, PRIVATE, RULES, StoppingFindings
 from discreet.theory import least_level, private_stopping_lower_bound
 
 LOOKS = {

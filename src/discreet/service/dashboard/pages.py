@@ -19,7 +19,7 @@ from discreet.service.dashboard import formatting
 from discreet.service.dashboard.sessions import Session
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments.control import Control
-from discreet.service.experiments.numbers import change, power
+from discreet.service.experiments.statements.numbers import change, power
 from discreet.service.messages import KeyView
 
 HERE = Path(__file__).parent

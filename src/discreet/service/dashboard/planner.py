@@ -6,8 +6,8 @@ from discreet.core.registry import POLICIES
 from discreet.service.dashboard.forms.experiment import SECONDS
 from discreet.service.dashboard.forms.fields import Fields
 from discreet.service.dashboard.pages import Visit, page
-from discreet.service.experiments import testing
 from discreet.service.experiments.planning import PLANNABLE
+from discreet.service.experiments.statements import testing
 from discreet.service.messages import MOST_ARMS, ExperimentPlan, PlannerRequest, PrivacyUnit
 
 FIRST = {

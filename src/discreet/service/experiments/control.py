@@ -17,11 +17,12 @@ import msgspec
 
 from discreet.service import messages as m
 from discreet.service.errors import NotStarted, conflict, invalid, not_found
-from discreet.service.experiments import budget, closing, descriptions, keys, standing, testmode, views
+from discreet.service.experiments import budget, closing, descriptions, keys, standing, testmode
 from discreet.service.experiments.assignments import Started
 from discreet.service.experiments.descriptions import Description, described, find
 from discreet.service.experiments.epsilon import amount
 from discreet.service.experiments.reading import Reading
+from discreet.service.experiments.statements import views
 from discreet.service.experiments.testmode import TestModes
 from discreet.service.experiments.upkeep import readiness
 from discreet.service.storage import (

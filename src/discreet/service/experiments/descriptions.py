@@ -20,8 +20,8 @@ from discreet.core.privacy import Unit
 from discreet.core.registry import POLICIES, RULES
 from discreet.core.statistics import Statistic
 from discreet.service.errors import invalid, not_found
-from discreet.service.experiments import testing
 from discreet.service.experiments.epsilon import amount, not_above
+from discreet.service.experiments.statements import testing
 from discreet.service.experiments.tokens import MOST_SLOTS
 from discreet.service.messages import AlgorithmView, Contribution, NewExperiment, PrivacyLabel
 from discreet.service.storage import Experiment, Transaction

@@ -10,9 +10,9 @@ from discreet.core.errors import ArgumentError
 from discreet.core.registry import POLICIES
 from discreet.forecasting.race import race
 from discreet.service.errors import invalid
-from discreet.service.experiments import testing
 from discreet.service.experiments.descriptions import DEFAULTS, Description, can_run, describe
 from discreet.service.experiments.epsilon import as_text
+from discreet.service.experiments.statements import testing
 from discreet.service.messages import ExperimentPlan, NewExperiment, PlanForecast, PlannedEpoch, PlannerRequest
 
 PLANNABLE = (DPSharpElimination, DPSuccessiveElimination)

@@ -9,17 +9,9 @@ from typing import NamedTuple
 from discreet.core.probability.composition import composed_epsilon
 from discreet.service import messages as m
 from discreet.service.errors import invalid, not_found
-from discreet.service.experiments import (
-    budget,
-    descriptions,
-    keys,
-    planning,
-    reports,
-    standing,
-    summaries,
-    views,
-)
+from discreet.service.experiments import budget, descriptions, keys, planning, standing
 from discreet.service.experiments.descriptions import find
+from discreet.service.experiments.statements import reports, summaries, views
 from discreet.service.experiments.upkeep.checking import Checked, Checker
 from discreet.service.storage import Database, EndedSession, Key, Transaction, queries
 from discreet.service.storage.queries import Place, Wanted

@@ -15,8 +15,8 @@ from discreet.core.algorithm import Algorithm
 from discreet.core.errors import FinishedError, PrivacyError, StateError
 from discreet.core.plans import Arm
 from discreet.core.releases import Release
-from discreet.service.experiments import testing
 from discreet.service.experiments.descriptions import described
+from discreet.service.experiments.statements import testing
 from discreet.service.messages import TestVerdict
 from discreet.service.storage import Epoch, Experiment, Released, Transaction, assignments
 from discreet.stopping import StoppingRule

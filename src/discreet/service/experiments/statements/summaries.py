@@ -19,10 +19,10 @@ from discreet.core.ledger import Ledger
 from discreet.core.plans import Arm
 from discreet.core.releases import Release
 from discreet.service.errors import ServiceProblem, invalid
-from discreet.service.experiments import verdicts
 from discreet.service.experiments.descriptions import Description, described
-from discreet.service.experiments.remembered import Remembered
 from discreet.service.experiments.standing import History, histories, verified
+from discreet.service.experiments.statements import verdicts
+from discreet.service.experiments.statements.remembered import Remembered
 from discreet.service.messages import ArmAtLook, ArmSummary, Comparison, Look, Summary, SummaryQuery
 from discreet.service.storage import Experiment, Released, Transaction
 

@@ -20,8 +20,8 @@ from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import simulate_all
 from discreet.reproduction._findings import Findings, setting_of
-from discreet.reproduction.claim import CLAIM, Ratio, ratio_of
-from discreet.reproduction.many_runs import final_regrets
+from discreet.reproduction.studies.claim import CLAIM, Ratio, ratio_of
+from discreet.reproduction.studies.many_runs import final_regrets
 
 DEFAULT = PRESETS[0]
 FORMS = (PUBLISHED, *(preset for preset in PRESETS if preset != PUBLISHED))

@@ -14,9 +14,9 @@ from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import budget
 from discreet.service.experiments.descriptions import OURS, described
 from discreet.service.experiments.epsilon import as_text
-from discreet.service.experiments.numbers import number, power
 from discreet.service.experiments.standing import histories, verified
-from discreet.service.experiments.summaries import ledger_of
+from discreet.service.experiments.statements.numbers import number, power
+from discreet.service.experiments.statements.summaries import ledger_of
 from discreet.service.experiments.upkeep.checking import Checked
 from discreet.service.storage import Experiment, Transaction, queries
 

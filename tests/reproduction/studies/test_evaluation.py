@@ -8,9 +8,9 @@ import pytest
 
 from discreet.core.errors import ArgumentError
 from discreet.lab.results import Simulation
-from discreet.reproduction.claim import regret_by_elimination
-from discreet.reproduction.evaluation import FORMS, Evaluation, EvaluationFindings, smallest_constant
 from discreet.reproduction.pictures.evaluation import evaluation_pictures
+from discreet.reproduction.studies.claim import regret_by_elimination
+from discreet.reproduction.studies.evaluation import FORMS, Evaluation, EvaluationFindings, smallest_constant
 from discreet.theory import regret_lower_bound
 
 CELLS = {

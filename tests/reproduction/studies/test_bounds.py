@@ -3,10 +3,10 @@
 import pytest
 
 from discreet import theory
-from discreet.reproduction import bounds
-from discreet.reproduction.bounds import BoundRow, bound_rows
 from discreet.reproduction.parts import Reproduced
 from discreet.reproduction.report import render_results
+from discreet.reproduction.studies import bounds
+from discreet.reproduction.studies.bounds import BoundRow, bound_rows
 
 
 @pytest.fixture(scope="module")

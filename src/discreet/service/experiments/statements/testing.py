@@ -10,7 +10,7 @@ from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
 from discreet.sequential import DPOpenEndedTest, DPSequentialTest, DPTwoSampleTest
 from discreet.service.errors import invalid
-from discreet.service.experiments.numbers import number, percent
+from discreet.service.experiments.statements.numbers import number, percent
 from discreet.service.messages import (
     ExperimentPlan,
     NewExperiment,

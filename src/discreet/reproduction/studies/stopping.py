@@ -21,7 +21,7 @@ from discreet.lab.results import Simulation
 from discreet.lab.setting import SEED, Setting, accepts
 from discreet.lab.simulate import simulate_all
 from discreet.reproduction._findings import Findings, setting_of
-from discreet.reproduction.distributions import DistributionGrid
+from discreet.reproduction.studies.distributions import DistributionGrid
 
 PLAIN, PRIVATE = ("nas", "ebstop"), ("dp-nas", "dp-exp-nas", "dp-nas-released", "dp-bernstein")
 RULES = (*PLAIN, *PRIVATE)

@@ -7,10 +7,10 @@ from typing import Any
 from discreet.core.errors import PrivacyError
 from discreet.core.probability.tails import hoeffding_radius
 from discreet.service.errors import ServiceProblem, conflict
-from discreet.service.experiments import testing
 from discreet.service.experiments.descriptions import OURS, Description, described, family
 from discreet.service.experiments.epsilon import as_text
 from discreet.service.experiments.standing import History, Standing, histories, standing_in, verified
+from discreet.service.experiments.statements import testing
 from discreet.service.messages import ArmView, EpochView, ExperimentView, PlanView, ReleaseView, TestVerdict
 from discreet.service.storage import Epoch, Experiment, Released, Transaction
 

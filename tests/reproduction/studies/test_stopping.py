@@ -11,7 +11,7 @@ from discreet.lab import simulate
 from discreet.reproduction.headlines import stopping_headlines
 from discreet.reproduction.pictures.stopping import NAMES, stopping_pictures
 from discreet.reproduction.report import stopping_row
-from discreet.reproduction.stopping import ENDS, PRIVATE, RULES, Problem, StoppingStudy, slope
+from discreet.reproduction.studies.stopping import ENDS, PRIVATE, RULES, Problem, StoppingStudy, slope
 
 
 @pytest.fixture(scope="module")

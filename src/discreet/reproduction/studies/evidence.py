@@ -14,7 +14,7 @@ from discreet.lab.results import Simulation
 from discreet.lab.setting import SEED, Setting
 from discreet.lab.simulate import simulate_all
 from discreet.reproduction._findings import Findings, setting_of
-from discreet.reproduction.looks import first_misses, widths
+from discreet.reproduction.studies.looks import first_misses, widths
 
 SHARP, EVIDENCE = "dp-bai-sharp", "dp-bai-evidence"
 BETA = 0.05

@@ -7,8 +7,8 @@ import pytest
 
 from discreet import inference
 from discreet.inference._one_arm import OneArm
-from discreet.reproduction import looks
-from discreet.reproduction.evidence import (
+from discreet.reproduction.studies import looks
+from discreet.reproduction.studies.evidence import (
     EVIDENCE,
     FORMS,
     SHARP,
@@ -17,7 +17,7 @@ from discreet.reproduction.evidence import (
     evidence_pictures,
     people,
 )
-from discreet.reproduction.looks import block_ends, expected_ledger, first_misses, widths
+from discreet.reproduction.studies.looks import block_ends, expected_ledger, first_misses, widths
 
 
 def test_both_searches_are_played_on_every_instance_at_every_epsilon():

@@ -7,7 +7,7 @@ from discreet import inference
 from discreet._wording import duration, plural
 from discreet.inference import Comparison
 from discreet.service.experiments.descriptions import Description
-from discreet.service.experiments.numbers import change, number, percent
+from discreet.service.experiments.statements.numbers import change, number, percent
 from discreet.service.messages import Claim
 
 MOST_NAMED = 6

@@ -8,7 +8,7 @@ from scipy import stats
 
 from discreet import DPSuccessiveElimination, SimulatedNoise
 from discreet.lab import instance, play, simulate
-from discreet.reproduction.claim import (
+from discreet.reproduction.studies.claim import (
     Ratio,
     Verdict,
     count_verdicts,
@@ -18,7 +18,7 @@ from discreet.reproduction.claim import (
     ratio_of,
     regret_by_elimination,
 )
-from discreet.reproduction.many_runs import final_regrets
+from discreet.reproduction.studies.many_runs import final_regrets
 
 
 def test_a_verdict_needs_the_whole_interval():

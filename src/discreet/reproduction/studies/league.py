@@ -14,7 +14,7 @@ from discreet.lab.results import Simulation
 from discreet.lab.setting import ARMS, HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import simulate_all
 from discreet.reproduction._findings import Findings, setting_of
-from discreet.reproduction.evaluation import DEFAULT, RECOMMENDED, WITHDRAWN, Evaluation
+from discreet.reproduction.studies.evaluation import DEFAULT, RECOMMENDED, WITHDRAWN, Evaluation
 from discreet.theory import regret_lower_bound
 
 BASELINE = "dp-se"

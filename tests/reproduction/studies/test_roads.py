@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.reproduction.roads import ROADS, START, RoadsStudy, roads_headlines, roads_picture, slopes
+from discreet.reproduction.studies.roads import ROADS, START, RoadsStudy, roads_headlines, roads_picture, slopes
 
 
 def test_every_road_is_measured_at_every_number_of_arms_and_every_gap():

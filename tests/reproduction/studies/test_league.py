@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.reproduction.evaluation import Evaluation
 from discreet.reproduction.headlines import league_headlines
-from discreet.reproduction.league import LeagueStudy, standings
 from discreet.reproduction.pictures.league import league_picture
-from discreet.reproduction.roads import ROADS, START
+from discreet.reproduction.studies.evaluation import Evaluation
+from discreet.reproduction.studies.league import LeagueStudy, standings
+from discreet.reproduction.studies.roads import ROADS, START
 from discreet.theory import regret_lower_bound
 
 

@@ -10,7 +10,7 @@ from discreet import theory
 from discreet.lab.results import Simulation
 from discreet.lab.setting import SEED
 from discreet.reproduction.parts import Reproduced
-from discreet.reproduction.stopping import ENDS, StoppingFindings
+from discreet.reproduction.studies.stopping import ENDS, StoppingFindings
 
 COVERED = ("event-level", "mishra-thakurta-2015")
 """Forms of DP-UCB whose index is UCB's and a relaxation that covers the noise of the trees."""

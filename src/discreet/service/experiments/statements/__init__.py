@@ -1,0 +1,1 @@
+"""Statements about experiments, from their releases alone: views, summaries, verdicts, reports."""

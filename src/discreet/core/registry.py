@@ -102,7 +102,7 @@ def make_policy(key: str | type[Algorithm], arms: Iterable[Arm], **options: Any)
     >>> make_policy("dp-sex", ["A", "B"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    discreet.core.errors.ArgumentError: policy must be one of adap-klucb, adap-ucb, dp-bai, ... ucb, got
+    discreet.core.errors.ArgumentError: policy must be one of adap-klucb, adap-ucb, dp-ab, ... ucb, got
     'dp-sex'; did you mean 'dp-se'?
     """
     return find(key, "policy").from_options({"arms": arms, **options})

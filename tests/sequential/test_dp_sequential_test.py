@@ -188,6 +188,14 @@ def test_evidence_for_any_law_keeps_both_errors():
     assert _chernoff._best(0.4, 0.3, plan.first, design)[1] > 3.0
 
 
+@pytest.mark.parametrize("apart", [1e-5, 1e-3, 0.1])
+def test_the_best_stake_is_the_difference_over_the_variance_however_small_that_is(apart):
+    design = CLOSE._replace(null=0.5, alternative=0.5 + apart)
+    stake, growth = _chernoff._best(0.5 + apart, 0.5, 1e3 / apart**2, design)
+    assert stake == pytest.approx(apart / 0.25, rel=0.05)
+    assert growth > 0
+
+
 # ---------------------------------------------------------------------- the object
 
 

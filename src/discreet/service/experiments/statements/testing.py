@@ -79,7 +79,8 @@ def first_plan(algorithm: Algorithm) -> Plan | None:
             f"{people:.3g} people, and {MOST_SLOTS:,} is the most that is planned for"
         )
     if isinstance(algorithm, DPTwoSampleTest) and algorithm.epsilon < _LEAST_EPSILON:
-        raise ArgumentError(f"epsilon must be at least {_LEAST_EPSILON:g} for {algorithm.key}, got {algorithm.epsilon:g}")
+        least = f"epsilon must be at least {_LEAST_EPSILON:g} for {algorithm.key}"
+        raise ArgumentError(f"{least}, got {algorithm.epsilon:g}")
     return _once(("first", *_key(algorithm)), algorithm.plan)
 
 

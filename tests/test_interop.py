@@ -1,6 +1,7 @@
 """Other libraries: our policies in river and gymnasium, theirs in the lab."""
 
 import copy
+import math
 import pickle
 
 import pymab.policies
@@ -171,3 +172,17 @@ def test_a_stopping_rule_is_a_measurement_of_opendp():
     assert len({again(samples).estimate for _ in range(4)}) > 1  # fresh noise in each call
     with pytest.raises(discreet.PrivacyError, match="rule must be private for one reward"):
         measurement(discreet.NAS(alpha=0.5, beta=0.1, low=0, high=1))
+
+
+def test_a_measurement_of_opendp_takes_numbers_of_the_range_alone():
+    """An error about one of two neighbours would tell them apart, and quote the number."""
+    import opendp.prelude as dp
+
+    from discreet.interop.opendp import measurement
+
+    dp.enable_features("contrib", "honest-but-curious")
+    found = measurement(discreet.DPInverseSampling(epsilon=0.5, alpha=0.5, beta=0.1, low=0, high=1))
+    assert found.input_domain.member([0.0, 1.0] * 500)
+    for outside in (2.0, -1.0, math.inf):
+        assert not found.input_domain.member([outside] + [0.5] * 999)
+    assert found([2.0] + [0.5] * 999).reached  # a second fence

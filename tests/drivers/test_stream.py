@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet import ArgumentError, FinishedError, PrivacyError, SimulatedNoise, StoppingResult, Stream
+from discreet.drivers import stream as stream_module
 from tests._tools.scripted import NoiseByScale
 from tests._tools.walking import PRIVATE_RULES, algorithm, coins
 
@@ -186,3 +187,31 @@ def test_bugs_end_it(monkeypatch):
         stream.feed([1.0, 1.0])
     with pytest.raises(PrivacyError, match="cannot go on"):
         stream.feed(1.0)
+
+
+@pytest.mark.parametrize("passes", [0, 1])
+def test_an_array_that_was_partly_counted_ends_the_stream(passes, monkeypatch):
+    """Fed once more, it would count twice: a reward would pay twice."""
+    stream = make("dp-inverse", alpha=0.1)
+    few = np.zeros(3 * stream_module.CHUNK)
+    monkeypatch.setattr(stream_module, "_SPACED", stream_module.CHUNK)
+    fill, done = Stream._fill, []
+
+    def interrupted(self, steps):
+        if len(done) == passes:
+            raise KeyboardInterrupt
+        done.append(fill(self, steps))
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Stream, "_fill", interrupted)
+        stream.feed(few)
+    with pytest.raises(PrivacyError, match="Some of it counts already"):
+        stream.feed(few)
+
+
+def test_an_array_that_was_not_counted_at_all_can_be_fed_again():
+    stream = make("dp-inverse", alpha=0.1)
+    with pytest.raises(ArgumentError):
+        stream.feed(np.array([0.0, 2.0]))
+    stream.feed(np.zeros(10))
+    assert stream.samples == 10

@@ -212,3 +212,10 @@ def test_every_message_is_in_words(web):
                     assert len(detail) < 300
                     assert "something else" not in detail, (one.name, field, value, detail)
     assert asked > 100
+
+
+def test_a_query_has_no_null(web):
+    """It would be taken for a value that was left out, which the document of the API does not say."""
+    said = refused(web.get("/v1/experiments/running/summary", params={"drifting": "null"}), 422)
+    assert said["detail"] == "drifting must be left out or have a value, got null"
+    assert web.get("/v1/experiments/running/summary", params={"control": "a"}).status_code == 200

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from discreet import DPOpenEndedTest, DPTwoSampleTest
+from discreet.core.errors import ArgumentError
 from discreet.core.noise import PrivateNoise
 from discreet.service.dashboard.summaries import headline
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import standing
 from discreet.service.experiments.planning import plan_experiment
+from discreet.service.experiments.statements import testing
 from discreet.service.messages import PlannerRequest
 from tests._tools.service_tools import draft, new_file
 
@@ -108,6 +110,8 @@ def test_a_test_of_one_mean_is_a_rule(world):
         ({"drifting": True}, "drifting", "dp-ab needs means that stay; with drifting take dp-ab-open"),
         ({"options": {"base_rate": 0.3}}, "options", "effect"),
         ({"options": {"base_rate": 0.5, "effect": 1e-6}}, "options", "epsilon must be larger, or the effect"),
+        ({"options": {"base_rate": 1e-9, "effect": 1e-200}}, "options", "epsilon must be larger, or the effect"),
+        ({"epsilon": "0.0001"}, "options", "epsilon must be at least 0.01 for dp-ab"),
     ],
 )
 def test_what_contradicts_a_test_is_refused(world, asked, field, words):
@@ -153,3 +157,39 @@ def test_a_test_is_planned_over_http(world):
         assert large.status_code == 422
         usual = web.get("/v1/planner?arms=2&epsilon=1&gap=0.1").json()
         assert usual["outlooks"] == []
+
+
+@pytest.mark.parametrize("policy", ["dp-ab", "dp-ab-open"])
+def test_a_test_that_is_too_large_is_refused_before_anything_is_computed(policy, monkeypatch):
+    kind = {"dp-ab": DPTwoSampleTest, "dp-ab-open": DPOpenEndedTest}[policy]
+    monkeypatch.setattr(kind, "block", property(lambda self: pytest.fail("it was computed")))
+    with pytest.raises(ServiceProblem, match="even without privacy this test would take") as caught:
+        plan_experiment(PlannerRequest(2, "1", base_rate=1e-9, gap=1e-12, policy=policy))
+    assert caught.value.status == 422
+
+
+def test_the_forecast_of_many_arms_is_that_of_one_and_says_so(monkeypatch):
+    made = []
+    usual = DPOpenEndedTest.forecast
+    monkeypatch.setattr(DPOpenEndedTest, "forecast", lambda self: made.append(len(self.arms)) or usual(self))
+    wanted = PlannerRequest(100, "1", base_rate=0.3, gap=0.1, policy="dp-ab-open")
+    plan = plan_experiment(wanted)
+    assert plan_experiment(wanted).words == plan.words
+    assert made == [2]
+    pair = DPOpenEndedTest(["A", "B"], epsilon=1.0, base_rate=0.3, effect=0.1, alpha=0.05 / 99)
+    assert [row.mean for row in plan.outlooks] == pytest.approx([row.mean * 50 for row in usual(pair)])
+    assert plan.words.endswith("Computed for one arm and the control, as if each arm took as long")
+
+
+def test_what_could_not_be_planned_is_remembered_and_tests_are_computed_one_at_a_time(monkeypatch):
+    tries = []
+
+    def refuse(self):
+        tries.append(testing._one_at_a_time.locked())
+        raise ArgumentError("too long")
+
+    monkeypatch.setattr(DPTwoSampleTest, "plan", refuse)
+    for _ in range(2):
+        with pytest.raises(ServiceProblem, match="too long"):
+            plan_experiment(PlannerRequest(2, "1", base_rate=0.123, gap=0.0456, policy="dp-ab"))
+    assert tries == [True]

@@ -17,6 +17,10 @@ from discreet.core.plans import Plan
 from discreet.core.privacy import Privacy
 from discreet.drivers._base import Driver
 
+_PARTLY_COUNTED = (
+    "was interrupted while it counted an array. Some of it counts already, and would count twice if it were fed once "
+    "more: make a new one"
+)
 _SPACED = 64 * CHUNK  # samples per pass where many may lie between two tests: more tests are closed at once
 
 
@@ -197,12 +201,21 @@ class Stream(Driver):
     def _feed_array(self, samples: Any) -> None:
         grid = self._algorithm.grid
         values = grid.check_array(samples, self.clip)
-        with self._commit_of(values.size):
-            size = _SPACED if self._plan is not None and self._plan.spaced else CHUNK
-            for start in range(0, values.size, size):
-                self._fill(grid.encode_checked(values[start : start + size], self._noise))
-                if self._plan is None:
-                    return
+        put_back = self._file is not None and 0 < self._missing <= values.size
+        counted = False  # some of it, and no commit would put it back
+        try:
+            with self._commit_of(values.size):
+                size = _SPACED if self._plan is not None and self._plan.spaced else CHUNK
+                for start in range(0, values.size, size):
+                    steps = grid.encode_checked(values[start : start + size], self._noise)
+                    counted = not put_back
+                    self._fill(steps)
+                    if self._plan is None:
+                        return
+        except BaseException:
+            if counted and self._refusal is None:
+                self._refusal = _PARTLY_COUNTED
+            raise
 
     def _take(self, steps: NDArray[Any]) -> None:
         with self._commit_of(steps.size):

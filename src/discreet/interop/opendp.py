@@ -12,6 +12,7 @@ import opendp.prelude as dp
 
 from discreet.core.errors import PrivacyError
 from discreet.core.privacy import Unit
+from discreet.drivers.stream import Stream
 from discreet.stopping import StoppingRule
 
 
@@ -19,7 +20,8 @@ def measurement(rule: StoppingRule) -> Any:
     """Return a stopping rule as a measurement: a list of numbers goes in, a `StoppingResult` comes out.
 
     Lists are neighbours if they have the same length and differ in one number (the Hamming distance). At distance d the
-    loss is d times epsilon: group privacy. Each call is a run of its own with fresh private noise.
+    loss is d times epsilon: group privacy. Each call is a run of its own with fresh private noise. Numbers lie in the
+    rule's range: an error about one that does not would say what it is.
 
     OpenDP asks for the features "contrib" and "honest-but-curious" first: `opendp.prelude.enable_features`.
 
@@ -41,11 +43,14 @@ def measurement(rule: StoppingRule) -> Any:
         raise PrivacyError(f"rule must be private for one reward, got one for {privacy.unit.words}: {privacy.reason}")
     options = rule.options()
 
+    grid = rule.grid
+
     def function(samples: list[float]) -> Any:
-        return type(rule).from_options(options).run(np.asarray(samples, dtype=float))
+        made = Stream(type(rule).from_options(options), clip=True)  # not even a number outside may raise an error
+        return made.run(np.asarray(samples, dtype=float))
 
     return dp.m.make_user_measurement(
-        input_domain=dp.vector_domain(dp.atom_domain(T=float, nan=False)),
+        input_domain=dp.vector_domain(dp.atom_domain(bounds=(grid.low, grid.high), nan=False)),
         input_metric=dp.hamming_distance(),
         output_measure=dp.max_divergence(),
         function=function,

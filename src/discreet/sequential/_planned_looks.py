@@ -278,7 +278,8 @@ def fixed_size(base: float, effect: float, alpha: float, beta: float, margin: fl
     """
     normal = NormalDist()
     variance = base * (1 - base) + (base + effect) * (1 - base - effect)
-    return (normal.inv_cdf(1 - alpha) + normal.inv_cdf(1 - beta)) ** 2 * variance / (effect + margin) ** 2
+    quantiles, lead = normal.inv_cdf(1 - alpha) + normal.inv_cdf(1 - beta), effect + margin
+    return quantiles**2 * variance / lead / lead  # the square of a lead may be 0
 
 
 @lru_cache(maxsize=64)

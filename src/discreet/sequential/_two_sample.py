@@ -15,8 +15,10 @@ from discreet.core.plans import Arm, Plan, TotalsQuery
 from discreet.core.privacy import Theorem
 from discreet.core.releases import Release
 from discreet.sequential._designs import check_levels
+from discreet.sequential._planned_looks import fixed_size
 
 SHOWN, NOT_SHOWN = "shown", "not shown"
+_USUAL_MISS = 0.2  # where no beta is given
 
 
 @dataclass(kw_only=True)
@@ -101,6 +103,12 @@ class TwoSampleTest(Policy):
     def arm_alpha(self) -> float:
         """The chance of a false alarm that one arm may use."""
         return self.alpha / (len(self.arms) - 1)
+
+    @property
+    def usual(self) -> float:
+        """The rewards of each arm that a test with one look and no privacy takes."""
+        beta = getattr(self, "beta", None) or _USUAL_MISS
+        return fixed_size(self.base_rate, self.effect, self.arm_alpha, beta, self.margin)
 
     @property
     def verdicts(self) -> dict[Arm, str | None]:

@@ -12,14 +12,12 @@ from discreet.core.options import Count, Flag, Probability
 from discreet.core.plans import Plan
 from discreet.core.registry import register
 from discreet.sequential._joint import Joint, OpenRule
-from discreet.sequential._planned_looks import fixed_size
 from discreet.sequential._two_sample import TwoSampleTest
 from discreet.sequential._two_sample_runs import open_runs_of
 from discreet.sequential.forecast import Outlook, TestForecast, outlook
 
 _PARTS = 8  # blocks in the usual fixed size
 _NOISE = 3.0  # a block's rewards vary at least so much, in units of 1/epsilon^2
-_USUAL_MISS = 0.2  # by which blocks are sized where no beta is given
 _LARGEST = 700.0  # the logarithm of a large float
 _RUNS, _SEED = 400, 20  # of a forecast
 
@@ -85,8 +83,7 @@ class DPOpenEndedTest(TwoSampleTest):
     def block(self) -> int:
         """The rewards of each arm between two looks."""
         base = self.base_rate
-        usual = fixed_size(base, self.effect, self.arm_alpha, self.beta or _USUAL_MISS, self.margin)
-        return math.ceil(max(usual / _PARTS, _NOISE / (self.epsilon**2 * base * (1 - base))))
+        return math.ceil(max(self.usual / _PARTS, _NOISE / (self.epsilon**2 * base * (1 - base))))
 
     def _plan(self) -> Plan | None:
         plan = super()._plan()

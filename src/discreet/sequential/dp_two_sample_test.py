@@ -12,7 +12,7 @@ from discreet.core.options import Probability
 from discreet.core.probability.whole_noise import whole
 from discreet.core.registry import register
 from discreet.sequential._designs import LeadDesign, check_levels
-from discreet.sequential._planned_looks import LooksPlan, fixed_size, looks_plan
+from discreet.sequential._planned_looks import LooksPlan, looks_plan
 from discreet.sequential._two_sample import TwoSampleTest
 from discreet.sequential._two_sample_runs import runs_of
 from discreet.sequential.forecast import TestForecast, outlook
@@ -164,11 +164,6 @@ class DPTwoSampleTest(TwoSampleTest):
         return tuple(found)
 
     @property
-    def _usual(self) -> float:
-        """The rewards of each arm that a test with one look and no privacy takes."""
-        return fixed_size(self.base_rate, self.effect, self.arm_alpha, self.beta, self.margin)
-
-    @property
     def _rates(self) -> tuple[float, float]:
         """An arm's rate at the edge of the null hypothesis, and with the effect."""
         return self.base_rate - self.margin, self.base_rate + self.effect
@@ -211,7 +206,7 @@ class DPTwoSampleTest(TwoSampleTest):
         notes = (
             f"{how}, for rewards of 0 and 1 and a control at {self.base_rate:.4g}; people are those of all arms.",
             "False alarms stay as rare whatever the rates; the chance to show an effect is for these.",
-            f"The usual test with one look and no privacy would take {about(self._usual * count)} people.",
+            f"The usual test with one look and no privacy would take {about(self.usual * count)} people.",
         )
         return TestForecast(f"{self.question}: {self.key}", tuple(rows), per_day, notes)
 

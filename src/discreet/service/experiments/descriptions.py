@@ -181,7 +181,7 @@ def describe(request: NewExperiment) -> Description:
     request = testing.fitted(request, key)
     try:
         algorithm = registry.make(key, _options(key, request, epsilon))
-        plan = algorithm.plan()
+        plan = testing.first_plan(algorithm)
     except ArgumentError as error:
         raise invalid("options", str(error)) from None
     description = Description(request, key, algorithm.options(), epsilon)

@@ -4,9 +4,9 @@ import asyncio
 import inspect
 import math
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cache, partial
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -510,13 +510,24 @@ def read_query(request: Request, kind: type[T]) -> T:
         ServiceProblem: The query is not of this type; it names the field at fault.
     """
     given = request.query_params
-    for name in given:
+    hashable: Any = kind
+    wordless = _wordless(hashable)
+    for name, text in given.items():
         if len(given.getlist(name)) > 1:
             raise invalid(name, f"{name} must be given once")
+        if name in wordless and text.lower() == "null":
+            raise invalid(name, f"{name} must be left out or have a value, got {text}")  # a query has no null
     try:
         return msgspec.convert(dict(given), kind, strict=False)
     except msgspec.ValidationError as error:
         raise _badly_formed(error, kind) from None
+
+
+@cache
+def _wordless(kind: type) -> frozenset[str]:
+    """Return the names of a query's fields that take no text."""
+    types = get_type_hints(kind).items()
+    return frozenset(name for name, one in types if str not in (one, *get_args(one)))
 
 
 def _badly_formed(error: msgspec.ValidationError, kind: type) -> ServiceProblem:

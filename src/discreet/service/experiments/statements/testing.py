@@ -1,16 +1,22 @@
 """Experiments that are sequential tests: what they ask of a description, their verdicts, and how long they take."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import dataclasses
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
 from discreet._wording import duration, plural, rounded
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError
+from discreet.core.plans import Plan
 from discreet.sequential import DPOpenEndedTest, DPSequentialTest, DPTwoSampleTest
+from discreet.sequential.forecast import Outlook
 from discreet.service.errors import invalid
 from discreet.service.experiments.statements.numbers import number, percent
+from discreet.service.experiments.statements.remembered import Remembered
+from discreet.service.experiments.tokens import MOST_SLOTS
 from discreet.service.messages import (
     ExperimentPlan,
     NewExperiment,
@@ -22,6 +28,9 @@ from discreet.service.messages import (
 
 ARM_TESTS = (DPTwoSampleTest, DPOpenEndedTest)
 KEYS = {kind.key for kind in ARM_TESTS}
+T = TypeVar("T")
+_LEAST_EPSILON = 0.01  # exact laws are as long as its inverse
+_MOST_FORECAST = 8  # arms; of more, the forecast is that of one pair
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -50,6 +59,54 @@ def fitted(request: NewExperiment, key: str) -> NewExperiment:
     if key == DPSequentialTest.key and options.get("binary", True) is True:
         return msgspec.structs.replace(request, binary=True)
     return request
+
+
+def first_plan(algorithm: Algorithm) -> Plan | None:
+    """Return the plan of the first epoch; of a test, if it is small enough to be computed.
+
+    Args:
+        algorithm: The algorithm before its first epoch.
+
+    Raises:
+        ArgumentError: A test would be too large.
+    """
+    if not isinstance(algorithm, ARM_TESTS):
+        return algorithm.plan()
+    people = algorithm.usual * len(algorithm.arms)
+    if people > MOST_SLOTS:
+        raise ArgumentError(
+            "epsilon must be larger, or the effect: even without privacy this test would take "
+            f"{people:.3g} people, and {MOST_SLOTS:,} is the most that is planned for"
+        )
+    if isinstance(algorithm, DPTwoSampleTest) and algorithm.epsilon < _LEAST_EPSILON:
+        least = f"epsilon must be at least {_LEAST_EPSILON:g} for {algorithm.key}"
+        raise ArgumentError(f"{least}, got {algorithm.epsilon:g}")
+    return _once(("first", *_key(algorithm)), algorithm.plan)
+
+
+def _key(test: Algorithm) -> tuple[Hashable, ...]:
+    """Return all that a test depends on before its first epoch."""
+    return test.key, repr(sorted(test.options().items()))
+
+
+_known = Remembered(256)
+_one_at_a_time = threading.Lock()
+
+
+def _once(key: Hashable, compute: Callable[[], T]) -> T:
+    """Return what was computed for a key, or refused; no two tests are computed at the same time."""
+
+    def attempt() -> tuple[T | None, str | None]:
+        try:
+            return compute(), None
+        except ArgumentError as error:
+            return None, str(error)
+
+    with _one_at_a_time:
+        found, refusal = _known.get(key, attempt)
+    if refusal is not None:
+        raise ArgumentError(refusal)
+    return found  # type: ignore[return-value]
 
 
 def verdicts(algorithm: Algorithm) -> dict[int, TestVerdict]:
@@ -119,7 +176,7 @@ def plan_test(wanted: PlannerRequest, gap: float, options: Mapping[str, Any]) ->
     names = [_LETTERS[index] if wanted.arms <= len(_LETTERS) else f"arm {index}" for index in range(wanted.arms)]
     try:
         test = kind(**{**options, "arms": names})
-        rows = list(test.forecast())
+        rows = _once(("forecast", *_key(test)), lambda: _forecast(test))
     except ArgumentError as error:
         raise invalid("gap", str(error)) from error
     each_look = test.block * wanted.arms
@@ -141,6 +198,21 @@ def plan_test(wanted: PlannerRequest, gap: float, options: Mapping[str, Any]) ->
     return ExperimentPlan(test.key, looks, most, seconds(most), _words(wanted, gap, rows, seconds), None, outlooks)
 
 
+def _forecast(test: DPTwoSampleTest | DPOpenEndedTest) -> list[Outlook]:
+    """Return what a test takes under each hypothesis; of many arms, by what one of them and the control take."""
+    count = len(test.arms)
+    if count <= _MOST_FORECAST:
+        return list(test.forecast())
+    pair = type(test)(**{**test.options(), "arms": [test.arms[0], test.arms[-1]], "alpha": test.arm_alpha})
+    return [
+        dataclasses.replace(
+            row, mean=row.mean * count / 2, median=row.median * count / 2, high=row.high * count / 2,
+            at_most=None if row.at_most is None else row.at_most * count // 2,
+        )
+        for row in pair.forecast()
+    ]  # fmt: skip
+
+
 def _looks(test: DPTwoSampleTest | DPOpenEndedTest, wanted: PlannerRequest, seconds: Any) -> list[PlannedEpoch]:
     """Return the planned looks as epochs; an open-ended test has no last one, and none is told."""
     if isinstance(test, DPOpenEndedTest):
@@ -159,9 +231,12 @@ def _words(wanted: PlannerRequest, gap: float, rows: Sequence[Any], seconds: Any
     time = seconds(effect.mean)
     takes = "" if time is None else f" or {duration(time)}"
     most = "" if effect.at_most is None else f", and never more than {effect.at_most:,}"
+    alone = (
+        ". Computed for one arm and the control, as if each arm took as long" if wanted.arms > _MOST_FORECAST else ""
+    )
     return (
         f"A test of {plural(wanted.arms, 'arm')} for a difference of {gap:.4g} takes about {rounded(effect.mean):,} "
         f"people{takes} on average if the difference is there, and {rounded(null.mean):,} if it is not{most}. It finds "
         f"the difference in {percent(round(effect.shown, 3))} of tests, and a false one in at most "
-        f"{percent(wanted.alpha)}"
+        f"{percent(wanted.alpha)}{alone}"
     )

@@ -64,9 +64,7 @@ def summary_in(row: Experiment, history: History, query: SummaryQuery) -> Summar
         raise ServiceProblem(500, "changed release", str(error)) from None
     wanted = _wanted(described(row), query)
     digests = tuple(_digests(row, history.released))
-    found = _summaries.get(
-        (digests[-1], *wanted.key), lambda: _compute(described(row), history.released, digests, wanted)
-    )
+    found = _summaries.get((digests[-1], *wanted.key), lambda: _compute(row, history.released, digests, wanted))
     closed = {epoch.number: epoch.closed_at for epoch in history.epochs}
     looks = [msgspec.structs.replace(look, at=closed.get(look.epoch)) for look in found.looks]
     return msgspec.structs.replace(found, experiment=row.uid, looks=looks)
@@ -102,8 +100,8 @@ def _wanted(description: Description, query: SummaryQuery) -> _Wanted:
 
 
 def _digests(row: Experiment, released: Sequence[Released]) -> Iterator[str]:
-    """Yield a digest of the description, and then of it and the releases up to each one."""
-    digest = hashlib.sha256(f"{row.uid} {row.description} {row.options}".encode())
+    """Yield a digest of the description and the promise by now, and then of both and the releases up to each one."""
+    digest = hashlib.sha256(f"{row.uid} {row.description} {row.options} {row.epsilon}".encode())
     yield digest.hexdigest()
     for one in released:
         digest.update(one.digest.encode())
@@ -130,9 +128,8 @@ def ledger_of(description: Description, released: Sequence[Released]) -> Ledger:
     return ledger
 
 
-def _compute(
-    description: Description, released: Sequence[Released], digests: Sequence[str], wanted: _Wanted
-) -> Summary:
+def _compute(row: Experiment, released: Sequence[Released], digests: Sequence[str], wanted: _Wanted) -> Summary:
+    description = described(row)
     seen = inference.summary(
         ledger_of(description, released),
         wanted.control,
@@ -154,7 +151,7 @@ def _compute(
         rewards=sum(one.count for one in released),
         headline=verdicts.headline(seen),
         arms=arms,
-        claims=verdicts.claims(seen, description),
+        claims=verdicts.claims(seen, description, row.epsilon),
         cautions=verdicts.cautions(seen),
         looks=list(_all_looks(seen, upto, wanted, _drawn(arms, wanted.control), relative)),
     )

@@ -1,6 +1,7 @@
 """A/B tests on a log: verdicts, the rows that they take, refusals, exit codes."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -99,6 +100,7 @@ def test_a_log_that_ends_first_has_no_verdict():
         ({"lift": None}, "give lift or effect"),
         ({"effect": 0.1}, "give lift or effect"),
         ({"lift": -0.1}, "lift must be a number above 0, got -0.1"),
+        ({"low": -1, "high": 1}, "lift needs low >= 0, or it means nothing, got low=-1; give effect instead"),
         ({"control": "Z"}, "control must be one of 'A', 'B', got 'Z'"),
         ({"alpha": 2}, "alpha must lie strictly between 0 and 1, got 2"),
         ({"epsilon": 0}, "epsilon must be a number above 0"),
@@ -110,3 +112,26 @@ def test_bad_arguments_are_refused_with_a_sentence(options, message):
     table = options.pop("table", None)
     with pytest.raises(ArgumentError, match=message):
         answer(log(rows=2000) if table is None else table, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"arms": ["A"]}, "arms"),
+        ({"alpha": 1e-6}, "alpha must be at least 1e-06"),  # of which each of two variants has a half
+        ({"low": -1, "high": 1}, "lift needs low >= 0"),
+        ({"lift": None, "effect": -0.1}, "effect"),
+    ],
+)
+def test_nothing_is_drawn_before_the_options_are_checked(options, message, monkeypatch):
+    monkeypatch.setattr(sys.modules["discreet.logs.ab_test"], "_pilot", lambda *given: pytest.fail("rows were drawn"))
+    with pytest.raises(ArgumentError, match=message):
+        answer(log((0.2, 0.2, 0.2), rows=2000), **options)
+
+
+@pytest.mark.parametrize(("rates", "options"), [((0.9, 0.95), {"lift": 0.6}), ((0.2, 0.2), {"lift": 1e-5})])
+def test_a_refusal_after_the_estimate_says_what_was_spent(rates, options):
+    with pytest.raises(
+        ArgumentError, match=r"The estimate of the control's rate has spent epsilon = 1 on [\d,]+ rows of 'A'\."
+    ):
+        answer(log(rates), **options)

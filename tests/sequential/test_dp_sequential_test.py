@@ -101,6 +101,41 @@ def test_both_errors_and_the_mean_number_of_samples_are_those_that_were_computed
     assert ends(plan, 0.45, 3)[1] <= allowed(RUNS, plan.beta)
 
 
+def test_runs_that_go_on_beyond_the_looks_that_are_followed_count_as_errors():
+    block = simple_plan(CLOSE).later
+    still = _simple.SimplePlan(block, block, upper=100_000, lower=100_000)
+    assert still.alpha > 0.99 > still.under_null.above.sum()
+    assert still.beta > 0.99 > still.under_alternative.below.sum()
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        MeanDesign(0.03, 0.04, 1e-6, 0.9, 1.0, WIDTH),  # one threshold is far, the other near
+        MeanDesign(0.03, 0.04, 0.499, 0.5, 0.1, WIDTH),  # blocks of the least size say nothing at all
+    ],
+    ids=str,
+)
+def test_blocks_are_so_large_that_the_test_ends(design):
+    plan = simple_plan(design)
+    assert plan.open <= max(1e-8, 1e-3 * min(design.alpha, design.beta))
+    assert plan.alpha <= design.alpha
+    assert plan.beta <= design.beta
+
+
+def test_levels_that_no_plan_keeps_are_refused(monkeypatch):
+    monkeypatch.setattr(_simple, "_with_thresholds", lambda first, later, design: None)
+    monkeypatch.setattr(_simple, "_DOUBLINGS", 2)
+    with pytest.raises(ArgumentError, match="no plan of a test ends soon enough"):
+        simple_plan.__wrapped__(CLOSE)
+
+
+def test_scores_of_totals_that_are_never_likely_under_both_have_the_sign_of_the_likelier_mean():
+    noise = noise_law(WIDTH, scale_for(WIDTH, 8.0))
+    block = _simple.block_of(4000, 0.2, 0.8, noise)
+    assert [np.sign(block.score(total)) for total in (700, 800, 900, 3100, 3200, 3300)] == [-1, -1, -1, 1, 1, 1]
+
+
 def test_planted_errors_break_the_level(monkeypatch):
     plan = simple_plan(CLOSE)
     lax = _simple.SimplePlan(plan.first, plan.later, plan.upper // 2, plan.lower)
@@ -151,6 +186,14 @@ def test_evidence_for_any_law_keeps_both_errors():
     assert false([0.5, 0.2, 0.3], plan.up_factor, 0.05) > 0.8 * runs  # it finds what is there
     assert plan.up_factor(plan.later * 0.4, plan.later) > 0
     assert _chernoff._best(0.4, 0.3, plan.first, design)[1] > 3.0
+
+
+@pytest.mark.parametrize("apart", [1e-5, 1e-3, 0.1])
+def test_the_best_stake_is_the_difference_over_the_variance_however_small_that_is(apart):
+    design = CLOSE._replace(null=0.5, alternative=0.5 + apart)
+    stake, growth = _chernoff._best(0.5 + apart, 0.5, 1e3 / apart**2, design)
+    assert stake == pytest.approx(apart / 0.25, rel=0.05)
+    assert growth > 0
 
 
 # ---------------------------------------------------------------------- the object

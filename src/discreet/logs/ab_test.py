@@ -222,13 +222,16 @@ def ab_test(
 
     Raises:
         ArgumentError: An argument is wrong, or the log has rows that cannot be used as they are. Nothing was drawn. Or
-            the control's rate could not be estimated; the message says what that has spent.
+            the control's rate could not be estimated, or no test can be planned from it; the message says what that
+            has spent.
     """
     if (lift is None) == (effect is None):
         raise ArgumentError(
             f"give lift or effect, the least that is worth finding; got lift={lift!r}, effect={effect!r}"
         )
     size = checks.positive("lift", lift) if effect is None else checks.real("effect", effect)
+    if effect is None and low < 0:
+        raise ArgumentError(f"lift needs low >= 0, or it means nothing, got low={low!r}; give effect instead")
     grid, kind = Grid(low, high), DPOpenEndedTest if open_ended else DPTwoSampleTest
     shares = high - low
 
@@ -246,9 +249,15 @@ def ab_test(
         if text_of(control) not in names:
             raise ArgumentError(f"control must be one of {', '.join(map(repr, names))}, got {control!r}")
         ordered = [text_of(control), *(name for name in names if name != text_of(control))]
-        pilot = None if base_rate is not None else _pilot(found, ordered[0], epsilon, noise)
-        mean = guess if pilot is None else low + pilot.rate * shares
-        answer = answered(kind(ordered, **design(mean)), found, noise)
+        test, pilot = kind(ordered, **design(guess)), None
+        if base_rate is None:  # nothing was drawn so far
+            pilot = _pilot(found, ordered[0], epsilon, noise)
+            try:
+                test = kind(ordered, **design(low + pilot.rate * shares))
+                test.plan()
+            except ArgumentError as error:
+                raise ArgumentError(f"{error}.{_spent(epsilon, pilot.rows, ordered[0])}") from error
+        answer = answered(test, found, noise)
     return TestAnswer(**{each.name: getattr(answer, each.name) for each in fields(answer)}, pilot=pilot)
 
 
@@ -270,9 +279,16 @@ def _pilot(found: OpenRows, control: str, epsilon: float, noise: Noise | None) -
         stream.feed(steps / grid.width)
     result = stream.result
     if not result.reached or result.estimate is None:
-        spent = f" What was released has spent epsilon = {epsilon:g} on these rows." if stream.ledger else ""
+        spent = _spent(epsilon, stream.samples, control) if stream.ledger else ""
         raise ArgumentError(
             f"base_rate must be given: {plural(stream.samples, 'row')} of {control!r} were not enough to estimate it, "
             f"and no more than a quarter of its rows are used for that.{spent}"
         )
     return Pilot(min(max(result.estimate, 1e-9), 1 - 1e-9), stream.samples)
+
+
+def _spent(epsilon: float, rows: int, control: str) -> str:
+    """Return what the estimate of the control's rate has spent, as a sentence after another one."""
+    return (
+        f" The estimate of the control's rate has spent epsilon = {epsilon:g} on {plural(rows, 'row')} of {control!r}."
+    )

@@ -15,6 +15,7 @@ from discreet.sequential._designs import MeanDesign
 _ROOM = 1.1  # the first block brings so many times the evidence that a decision takes, on average
 _CHOICES = 1500  # stakes that are tried
 _LARGEST = 6.0  # the largest stake
+_LEAST = 1e-9  # the least one, in parts of the largest
 _LEAST_LATER = 0.5  # later blocks, in parts of the first
 _GROWS = 0.1  # of what a decision takes, that a later block brings at least
 
@@ -66,7 +67,7 @@ class ChernoffPlan:
 
 def _best(above: float, below: float, count: float, design: MeanDesign) -> tuple[float, float]:
     """Return the stake that grows fastest against `below` where the mean is `above`, and its mean growth in a block."""
-    stakes = np.linspace(1e-4, 1, _CHOICES) * min(0.995 * design.epsilon, _LARGEST)
+    stakes = np.geomspace(_LEAST, 1, _CHOICES) * min(0.995 * design.epsilon, _LARGEST)
     growth = count * (stakes * above - reward_cost(stakes, below)) - noise_cost(stakes, design.epsilon, design.width)
     best = int(growth.argmax())
     return float(stakes[best]), float(growth[best])

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet.core.errors import ArgumentError
 from discreet.core.noise import Integers, scale_for
 from discreet.core.probability.divergences import kl, private_kl
 from discreet.core.probability.evidence import Numbers
@@ -23,6 +24,9 @@ SCHEDULES = (1.23, 1.23), (1.38, 0.92), (0.6, 0.3)
 _RARE = 1e-11  # the chance of a total, below which its score is that of its neighbour
 _LOOKS = 400  # the most looks that a plan follows
 _REST = 1e-8  # the chance of going on, below which it is not followed
+_OPEN = 1e-3  # the chance of going on after the last look that is followed, at most, in parts of either error
+_RAISES = 60  # of thresholds, one by one
+_DOUBLINGS = 24  # of blocks, if the plans of smaller ones go on for too long
 
 
 def lower_bound(design: MeanDesign) -> float:
@@ -77,7 +81,7 @@ def block_of(count: int, null: float, alternative: float, noise: Law) -> Block:
         ratios = np.log(chances[1, known] / chances[0, known])
         logs = np.interp(np.arange(last - first), known, ratios)
     else:  # no total is likely under both: they are told apart at once
-        logs = np.where(np.cumsum(chances[0]) < 0.5, -math.log(1 / _RARE), math.log(1 / _RARE))
+        logs = np.where(chances[1] > chances[0], math.log(1 / _RARE), -math.log(1 / _RARE))
     scores = np.rint(np.maximum.accumulate(logs) / STEP).astype(np.int64)
     least = int(scores.min())
     under = [Law(least, np.bincount(scores - least, row).astype(float)) for row in chances]
@@ -94,6 +98,11 @@ class Course(NamedTuple):
 
     above: Numbers
     below: Numbers
+
+    @property
+    def open(self) -> float:
+        """The chance that it goes on after the last look that is followed."""
+        return max(0.0, 1.0 - float(self.above.sum() + self.below.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,13 +158,18 @@ class SimplePlan:
 
     @property
     def alpha(self) -> float:
-        """The chance of deciding for the alternative if the null hypothesis is true."""
-        return float(self.under_null.above.sum())
+        """The chance of deciding for the alternative if the null hypothesis is true, with all that is left open."""
+        return float(self.under_null.above.sum()) + self.under_null.open
 
     @property
     def beta(self) -> float:
-        """The chance of deciding for the null hypothesis if the alternative is true."""
-        return float(self.under_alternative.below.sum())
+        """The chance of deciding for the null hypothesis if the alternative is true, with all that is left open."""
+        return float(self.under_alternative.below.sum()) + self.under_alternative.open
+
+    @property
+    def open(self) -> float:
+        """The chance that it goes on after the last look that is followed, under the hypothesis where it is larger."""
+        return max(self.under_null.open, self.under_alternative.open)
 
     def chance_beyond(self, look: int, score: int) -> float:
         """Return the chance, under the null hypothesis, to end for the alternative before a look or to be so far at it.
@@ -186,28 +200,53 @@ class SimplePlan:
 
 @lru_cache(maxsize=64)
 def simple_plan(design: MeanDesign) -> SimplePlan:
-    """Return the quickest plan of a few schedules that keeps both errors."""
+    """Return the quickest plan of a few schedules that keeps both errors.
+
+    If none of them ends in time, blocks are doubled.
+
+    Raises:
+        ArgumentError: No size of blocks will do.
+    """
     noise = noise_law(design.width, scale_for(design.width, design.epsilon))
-    bound, found = lower_bound(design), []
-    for sizes in SCHEDULES:
-        first, later = (block_of(max(1, round(size * bound)), design.null, design.alternative, noise) for size in sizes)
-        found.append(_with_thresholds(first, later, design))
-    return min(found, key=lambda plan: max(plan.mean_rewards(alternative=side) for side in (False, True)))
+    bound = lower_bound(design)
+    for doubling in range(_DOUBLINGS):
+        found = []
+        for sizes in SCHEDULES:
+            counts = [max(1, round(size * bound * 2**doubling)) for size in sizes]
+            first, later = (block_of(count, design.null, design.alternative, noise) for count in counts)
+            plan = _with_thresholds(first, later, design)
+            found.extend([] if plan is None else [plan])
+        if found:
+            return min(found, key=lambda plan: max(plan.mean_rewards(alternative=side) for side in (False, True)))
+    raise ArgumentError("alpha and beta must be closer to each other: no plan of a test ends soon enough with these")
 
 
-def _with_thresholds(first: Block, later: Block, design: MeanDesign) -> SimplePlan:
-    """Return the plan with the least thresholds that keep both errors: first the upper one, then the lower one."""
+def _with_thresholds(first: Block, later: Block, design: MeanDesign) -> SimplePlan | None:
+    """Return the plan with the least thresholds that keep both errors: first the upper one, then the lower one.
+
+    None if it might go on beyond the looks that are followed, where no end can be counted to an error.
+    """
     alpha, beta = design.alpha, design.beta
     most = [math.ceil(1.3 * -math.log(level) / STEP) for level in (alpha, beta)]
     upper, lower = (math.ceil(-math.log(level) / STEP) for level in (alpha, beta))
+
+    def keeps_alpha(upper: int) -> bool:
+        return bool(SimplePlan(first, later, upper, lower).under_null.above.sum() <= alpha)
+
+    def keeps_beta(lower: int) -> bool:
+        return bool(SimplePlan(first, later, upper, lower).under_alternative.below.sum() <= beta)
+
     for _ in range(2):
-        upper = _least(lambda upper: SimplePlan(first, later, upper, lower).alpha <= alpha, most[0])  # noqa: B023
-        lower = _least(lambda lower: SimplePlan(first, later, upper, lower).beta <= beta, most[1])  # noqa: B023
-    plan = SimplePlan(first, later, upper, lower)
-    while plan.alpha > alpha or plan.beta > beta:
-        upper, lower = upper + (plan.alpha > alpha), lower + (plan.beta > beta)
+        upper = _least(keeps_alpha, most[0])
+        lower = _least(keeps_beta, most[1])
+    for _ in range(_RAISES):
         plan = SimplePlan(first, later, upper, lower)
-    return plan
+        if plan.open > max(_REST, _OPEN * min(alpha, beta)):
+            return None
+        if plan.alpha <= alpha and plan.beta <= beta:
+            return plan
+        upper, lower = upper + (plan.alpha > alpha), lower + (plan.beta > beta)
+    return None
 
 
 def _least(keeps: Callable[[int], bool], most: int) -> int:

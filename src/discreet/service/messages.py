@@ -287,7 +287,7 @@ class SummaryQuery(Request):
 
     Attributes:
         control: The arm that others are compared with.
-        level: The confidence of each statement, at all looks together.
+        level: The confidence of each statement, at all looks together; rounded to 4 digits.
         drifting: True for statements that hold if means change during the experiment.
     """
 

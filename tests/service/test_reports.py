@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+from fractions import Fraction
 
 import pytest
 
 from discreet.core.privacy import Unit
 from discreet.service.errors import ServiceProblem
+from discreet.service.experiments.epsilon import as_text
+from discreet.service.experiments.upkeep.restoring import recover
 from discreet.service.messages import NewKey, NewPopulation, PopulationReportQuery
 from discreet.service.storage import Released, schema
 from tests._tools.service_tools import draft, new_file, small
@@ -75,6 +78,55 @@ def test_a_changed_release_has_no_report(world):
     world.run("UPDATE release SET epsilon = 0.001")
     with pytest.raises(ServiceProblem, match="was changed"):
         world.control.privacy_report("banners")
+
+
+def test_a_deleted_release_has_no_report(world):
+    world.start(**small())
+    for _ in range(2):
+        world.finish_epoch("banners")
+    world.run("DELETE FROM release WHERE epoch = 1")
+    with pytest.raises(ServiceProblem, match="epoch 1 of 'banners' were added or deleted") as caught:
+        world.control.privacy_report("banners")
+    assert caught.value.status == 500
+
+
+def close_by_hand(world):
+    plan = world.control.open_plan("banners")
+    world.control.close_with("banners", plan.epoch, dict.fromkeys(plan.pulls, 0))
+
+
+def test_after_a_restore_the_report_has_what_is_charged(world):
+    world.control.create_population(NewPopulation("people", "10"))
+    world.start("banners", "1", population="people", source="totals", contribution="each-epoch")
+    close_by_hand(world)
+    before = world.control.summary("banners").claims[3].words
+    assert "epsilon 1:" in before
+    recover(world.database, None)
+    close_by_hand(world)
+    report = world.control.privacy_report("banners")
+    assert float(report.spent) > 1 > report.paid
+    assert not report.kept
+    assert report.verdict.startswith(f"MORE THAN AT FIRST: after a restore up to {float(report.spent):g} is charged")
+    promised = Fraction(world.rows(schema.experiment)[0]["epsilon"])
+    assert f"epsilon {as_text(promised)} since a restore:" in world.control.summary("banners").claims[3].words
+
+
+def test_a_forfeited_epoch_of_other_rewards_costs_no_more_than_was_promised(world):
+    world.start(**small())
+    world.finish_epoch("banners")
+    recover(world.database, None)
+    report = world.control.privacy_report("banners")
+    assert report.kept
+    assert report.verdict.startswith("Kept: after a restore up to ")
+
+
+def test_a_ledger_that_is_dearer_than_what_was_charged_is_said(world):
+    world.start(**small())
+    world.finish_epoch("banners")
+    world.run("UPDATE experiment SET spent = '1/1000'")
+    report = world.control.privacy_report("banners")
+    assert not report.kept
+    assert "that was charged" in report.verdict
 
 
 def test_a_draft_has_released_nothing(world):

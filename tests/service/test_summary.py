@@ -1,5 +1,8 @@
 """Summaries of running experiments: the numbers of `discreet.inference`, in words, from releases alone."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -7,8 +10,10 @@ from discreet import inference
 from discreet.core.noise import PrivateNoise
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import descriptions
+from discreet.service.experiments.standing import histories
 from discreet.service.experiments.statements import numbers, summaries, verdicts
 from discreet.service.messages import NewExperiment, NewKey, NewPopulation, SummaryQuery
+from discreet.service.storage.queries import find_experiment
 from tests._tools.service_tools import draft, new_file, small
 
 RATES = {"a": 0.2, "b": 0.6, "c": 0.22}
@@ -142,6 +147,50 @@ def test_a_summary_is_computed_once_and_earlier_looks_never_again(world, monkeyp
     assert more.looks[-1].epoch == 7
     assert {epoch for epoch in asked if epoch is not None} == {7}
     assert [look.at for look in more.looks] == sorted(look.at for look in more.looks)
+
+
+def test_levels_are_rounded_so_that_few_summaries_are_computed(world, monkeypatch):
+    play(world, epochs=2)
+    honest, computed = inference.summary, []
+
+    def counted(ledger, control, level, **more):
+        computed.append(level)
+        return honest(ledger, control, level, **more)
+
+    monkeypatch.setattr(inference, "summary", counted)
+    seen = [world.control.summary("banners", SummaryQuery(level=0.9 + each * 1e-6)) for each in range(1, 20)]
+    assert {one.level for one in seen} == {0.9}
+    assert computed == [0.9]
+
+
+def test_a_summary_is_computed_after_the_transaction_and_once_by_all_who_ask(world, monkeypatch):
+    play(world, epochs=2)
+    honest, computed, reading = inference.summary, [], []
+    read = world.control.database.read
+
+    def noted(work):
+        reading.append(work)
+        try:
+            return read(work)
+        finally:
+            reading.remove(work)
+
+    def slow(ledger, control, level, **more):
+        computed.append(len(reading))
+        time.sleep(0.1)
+        return honest(ledger, control, level, **more)
+
+    monkeypatch.setattr(world.control.database, "read", noted)
+    monkeypatch.setattr(inference, "summary", slow)
+    world.control.whole("banners", SummaryQuery(level=0.91))
+    assert computed == [0]
+    query = SummaryQuery(level=0.92)
+    row = read(lambda each: find_experiment(each, "banners"))
+    (history,) = read(lambda each: histories(each, [row]))
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: summaries.summary_in(row, history, query), range(4)))
+    assert computed == [0, 0]
+    assert found == [world.control.summary("banners", query)] * 4
 
 
 def test_the_last_look_is_the_summary(world):

@@ -287,7 +287,7 @@ class SummaryQuery(Request):
 
     Attributes:
         control: The arm that others are compared with.
-        level: The confidence of each statement, at all looks together.
+        level: The confidence of each statement, at all looks together; rounded to 4 digits.
         drifting: True for statements that hold if means change during the experiment.
     """
 
@@ -469,7 +469,7 @@ class PrivacyReport(Struct):
         made_by: The versions of what the promise rests on.
         spent: Of epsilon, by releases so far, as the budget's ledger has it.
         paid: The same, added up anew from all releases.
-        kept: True if that is within the promise.
+        kept: True if that is within the promise; after a restore, if what is charged is.
         verdict: The same in a sentence.
         sha256: The digest of `entries`, as JSON with sorted keys and without spaces.
         checked: How the promise is checked, and what can be repeated.

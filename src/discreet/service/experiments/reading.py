@@ -13,7 +13,7 @@ from discreet.service.experiments import budget, descriptions, keys, planning, s
 from discreet.service.experiments.descriptions import find
 from discreet.service.experiments.statements import reports, summaries, views
 from discreet.service.experiments.upkeep.checking import Checked, Checker
-from discreet.service.storage import Database, EndedSession, Key, Transaction, queries
+from discreet.service.storage import Database, EndedSession, Experiment, Key, Transaction, queries
 from discreet.service.storage.queries import Place, Wanted
 
 _ALL, _AS_DESCRIBED = m.ExperimentsQuery(), m.SummaryQuery()
@@ -155,9 +155,13 @@ class Reading:
             query: The control, the level, and whether means may change.
             only: The id of the one experiment that the caller may see; None for all.
         """
-        return self.database.read(
-            lambda transaction: summaries.summary(transaction, find(transaction, name, only), query)
-        )
+
+        def work(transaction: Transaction) -> tuple[Experiment, standing.History]:
+            row = find(transaction, name, only)
+            return row, standing.histories(transaction, [row])[0]
+
+        row, history = self.database.read(work)
+        return summaries.summary_in(row, history, query)
 
     def privacy_report(self, name: str, only: str | None = None) -> m.PrivacyReport:
         """Return the privacy report of an experiment.
@@ -176,13 +180,15 @@ class Reading:
             query: The control of the summary, its level, and whether means may change.
         """
 
-        def work(transaction: Transaction) -> tuple[m.ExperimentView, list[m.EpochView], m.Summary | None]:
+        def work(
+            transaction: Transaction,
+        ) -> tuple[Experiment, standing.History, m.ExperimentView, list[m.EpochView]]:
             row = find(transaction, name)
             (history,) = standing.histories(transaction, [row])
-            seen = None if row.state == "draft" else summaries.summary_in(row, history, query)
-            return views.view_in(row, history), views.epochs_in(row, history), seen
+            return row, history, views.view_in(row, history), views.epochs_in(row, history)
 
-        return self.database.read(work)
+        row, history, view, epochs = self.database.read(work)
+        return view, epochs, None if row.state == "draft" else summaries.summary_in(row, history, query)
 
     def open_plan(self, name: str, only: str | None = None) -> m.PlanView:
         """Return the plan of an experiment's open epoch.

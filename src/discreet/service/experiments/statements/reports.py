@@ -12,14 +12,15 @@ from discreet.reporting import PrivacyReport, entries
 from discreet.service import messages as m
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import budget
-from discreet.service.experiments.descriptions import OURS, described
+from discreet.service.experiments.descriptions import OURS, Description, described
 from discreet.service.experiments.epsilon import as_text
-from discreet.service.experiments.standing import histories, verified
+from discreet.service.experiments.standing import History, histories, verified
 from discreet.service.experiments.statements.numbers import number, power
 from discreet.service.experiments.statements.summaries import ledger_of
 from discreet.service.experiments.upkeep.checking import Checked
 from discreet.service.storage import Experiment, Transaction, queries
 
+_ROUNDING = 1 + 1e-9  # of the sum of the floats of a ledger
 _CLOSE = 0.99  # of the sum: what is nearer to it is hardly less
 _PERSON = "For each person: whatever all these experiments show together is at most e^epsilon times as likely with one"
 
@@ -32,17 +33,18 @@ def experiment_report(transaction: Transaction, row: Experiment) -> m.PrivacyRep
         row: The experiment.
 
     Raises:
-        ServiceProblem: A release was changed in the database.
+        ServiceProblem: A release was changed, added or deleted in the database.
     """
     (history,) = histories(transaction, [row])
     try:
-        verified(row, history.released)
+        _complete(row, history)
     except PrivacyError as error:
         raise ServiceProblem(500, "changed release", str(error)) from None
     description = described(row)
     privacy = dataclasses.replace(description.make().privacy, simulated=False)
     report = PrivacyReport(privacy, ledger_of(description, history.released), row.algorithm)
     found = report.to_dict()
+    kept, verdict = _verdict(row, description, history, report)
     return m.PrivacyReport(
         made_at=transaction.now(),
         made_by=found["made_by"],
@@ -56,14 +58,43 @@ def experiment_report(transaction: Transaction, row: Experiment) -> m.PrivacyRep
         privacy=description.label(),
         spent=as_text(row.spent),
         paid=report.paid,
-        kept=report.kept,
-        verdict=report.verdict,
+        kept=kept,
+        verdict=verdict,
         releases=len(report.ledger),
         released=msgspec.convert(report.summary(), list[m.ReleasedOfArm]),
         sha256=found["ledger"]["sha256"],
         checked=report.checked,
         entries=msgspec.convert(entries(report.ledger), list[m.LedgerRow]),
     )
+
+
+def _complete(row: Experiment, history: History) -> None:
+    """Check that releases are as they were stored, and that each closed epoch that learned has some."""
+    released = verified(row, history.released)
+    learned = {epoch.number for epoch in history.epochs if epoch.state == "closed" and epoch.learns}
+    if different := sorted(learned ^ released.keys()):
+        raise PrivacyError(f"releases of epoch {different[0]} of {row.name!r} were added or deleted in the database")
+
+
+def _verdict(row: Experiment, description: Description, history: History, report: PrivacyReport) -> tuple[bool, str]:
+    """Return True if the promise was kept, and that in words; after a restore by what is charged.
+
+    What was released after the backup was made is not in the ledger, but in what is charged.
+    """
+    spent, promised = row.spent, description.epsilon
+    restored = row.epsilon > promised or any(epoch.state == "forfeited" for epoch in history.epochs)
+    if not report.kept:
+        return False, report.verdict
+    if report.paid > float(min(spent, row.epsilon)) * _ROUNDING:
+        return False, f"BROKEN: the ledger adds up to {report.paid:g}, more than the {float(spent):g} that was charged."
+    if not restored:
+        return True, report.verdict
+    charged = f"after a restore up to {float(spent):g} is charged, since what was lost may have been released"
+    ledger = f"the ledger itself adds up to {report.paid:g}"
+    if spent <= promised:
+        return True, f"Kept: {charged}, of the promised epsilon = {float(promised):g}; {ledger}."
+    now = f"the promise is epsilon = {float(row.epsilon):g} by now, and was {float(promised):g}"
+    return False, f"MORE THAN AT FIRST: {charged}; {now}; {ledger}."
 
 
 def population_report(

@@ -5,6 +5,7 @@ Everything here follows from releases, so it costs no epsilon. It is computed on
 
 import hashlib
 import math
+import threading
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,35 +21,24 @@ from discreet.core.plans import Arm
 from discreet.core.releases import Release
 from discreet.service.errors import ServiceProblem, invalid
 from discreet.service.experiments.descriptions import Description, described
-from discreet.service.experiments.standing import History, histories, verified
+from discreet.service.experiments.standing import History, verified
 from discreet.service.experiments.statements import verdicts
 from discreet.service.experiments.statements.remembered import Remembered
 from discreet.service.messages import ArmAtLook, ArmSummary, Comparison, Look, Summary, SummaryQuery
-from discreet.service.storage import Experiment, Released, Transaction
+from discreet.service.storage import Experiment, Released
 
 MOST_DRAWN = 8  # arms of which earlier looks are told
 _SPACING = 1.3  # the ratio of the numbers of two looks that are told, where there are many
 _MOST_SUMMARIES, _MOST_LOOKS = 256, 8192
+_LEVEL_DIGITS = 4  # so that there are not ever new levels
+_computing = tuple(threading.Lock() for _ in range(64))  # an experiment has one of them
 _summaries, _looks = Remembered(_MOST_SUMMARIES), Remembered(_MOST_LOOKS)
 
 
-def summary(transaction: Transaction, row: Experiment, query: SummaryQuery) -> Summary:
-    """Return what an experiment's releases say of its arms.
-
-    Args:
-        transaction: The transaction.
-        row: The experiment.
-        query: The control, the level, and whether means may change.
-
-    Raises:
-        ServiceProblem: There is no such control, or a release was changed in the database.
-    """
-    (history,) = histories(transaction, [row])
-    return summary_in(row, history, query)
-
-
 def summary_in(row: Experiment, history: History, query: SummaryQuery) -> Summary:
-    """Return the summary of an experiment from what was read of it.
+    """Return what an experiment's releases say of its arms, from what was read of it.
+
+    It may take long, so no transaction should be open.
 
     Args:
         row: The experiment.
@@ -64,9 +54,13 @@ def summary_in(row: Experiment, history: History, query: SummaryQuery) -> Summar
         raise ServiceProblem(500, "changed release", str(error)) from None
     wanted = _wanted(described(row), query)
     digests = tuple(_digests(row, history.released))
-    found = _summaries.get(
-        (digests[-1], *wanted.key), lambda: _compute(described(row), history.released, digests, wanted)
-    )
+    key = digests[-1], *wanted.key
+
+    def compute() -> Summary:
+        with _computing[hash(row.uid) % len(_computing)]:  # who waited finds what another has computed meanwhile
+            return _summaries.get(key, lambda: _compute(row, history.released, digests, wanted))
+
+    found = _summaries.get(key, compute)
     closed = {epoch.number: epoch.closed_at for epoch in history.epochs}
     looks = [msgspec.structs.replace(look, at=closed.get(look.epoch)) for look in found.looks]
     return msgspec.structs.replace(found, experiment=row.uid, looks=looks)
@@ -98,12 +92,12 @@ def _wanted(description: Description, query: SummaryQuery) -> _Wanted:
         there = ", ".join(map(str, description.arms)) if description.control else "none, since a rule has no arms"
         raise invalid("control", f"control must be one of the arms ({there}), got {query.control!r}")
     drifting = description.request.drifting if query.drifting is None else query.drifting
-    return _Wanted(control, query.level, drifting)
+    return _Wanted(control, round(query.level, _LEVEL_DIGITS), drifting)
 
 
 def _digests(row: Experiment, released: Sequence[Released]) -> Iterator[str]:
-    """Yield a digest of the description, and then of it and the releases up to each one."""
-    digest = hashlib.sha256(f"{row.uid} {row.description} {row.options}".encode())
+    """Yield a digest of the description and the promise by now, and then of both and the releases up to each one."""
+    digest = hashlib.sha256(f"{row.uid} {row.description} {row.options} {row.epsilon}".encode())
     yield digest.hexdigest()
     for one in released:
         digest.update(one.digest.encode())
@@ -130,9 +124,8 @@ def ledger_of(description: Description, released: Sequence[Released]) -> Ledger:
     return ledger
 
 
-def _compute(
-    description: Description, released: Sequence[Released], digests: Sequence[str], wanted: _Wanted
-) -> Summary:
+def _compute(row: Experiment, released: Sequence[Released], digests: Sequence[str], wanted: _Wanted) -> Summary:
+    description = described(row)
     seen = inference.summary(
         ledger_of(description, released),
         wanted.control,
@@ -154,7 +147,7 @@ def _compute(
         rewards=sum(one.count for one in released),
         headline=verdicts.headline(seen),
         arms=arms,
-        claims=verdicts.claims(seen, description),
+        claims=verdicts.claims(seen, description, row.epsilon),
         cautions=verdicts.cautions(seen),
         looks=list(_all_looks(seen, upto, wanted, _drawn(arms, wanted.control), relative)),
     )

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 from discreet import inference
 from discreet._wording import duration, plural
 from discreet.inference import Comparison
 from discreet.service.experiments.descriptions import Description
+from discreet.service.experiments.epsilon import as_text
 from discreet.service.experiments.statements.numbers import change, number, percent
 from discreet.service.messages import Claim
 
@@ -55,18 +57,19 @@ def verdict(one: Comparison) -> str:
     return f"{found}: {kind} {change(one.estimate, one.relative)}, {within}."
 
 
-def claims(seen: inference.Summary, description: Description) -> list[Claim]:
+def claims(seen: inference.Summary, description: Description, promised: Fraction) -> list[Claim]:
     """Return what a summary claims, how surely, of whom, for whom it is private, and what would make it void.
 
     Args:
         seen: The summary.
         description: The experiment.
+        promised: The promise by now, which restored backups make larger.
     """
     return [
         Claim("What is claimed", _claimed(seen)),
         Claim("How surely", _surely(seen)),
         Claim("About whom", _about_whom(seen, description)),
-        Claim("For whom it is private", _private(description)),
+        Claim("For whom it is private", _private(description, promised)),
         Claim("What would make it void", _void(seen, description)),
     ]
 
@@ -111,13 +114,15 @@ def _about_whom(seen: inference.Summary, description: Description) -> str:
     return f"About those who were assigned in closed epochs: {rewards}.{missing}{once}"
 
 
-def _private(description: Description) -> str:
+def _private(description: Description, promised: Fraction) -> str:
     who, whose = ("each person", "one person’s rewards")
     if description.request.privacy_unit == "event":
         who, whose = "each reward by itself; a person with many is protected less", "one reward"
-    factor = math.exp(min(float(description.epsilon), 700.0))
+    factor = math.exp(min(float(promised), 700.0))
+    more = promised > description.epsilon
+    epsilon = f"{as_text(promised)} since a restore" if more else description.request.epsilon
     return (
-        f"For {who}, with epsilon {description.request.epsilon}: {whose} can make anything that is shown at most "
+        f"For {who}, with epsilon {epsilon}: {whose} can make anything that is shown at most "
         f"{number(factor)} times as likely. These statements follow from what was released and cost nothing more."
     )
 

@@ -50,20 +50,20 @@ class LeadDesign(NamedTuple):
     width: int
 
 
-def check_levels(alpha: float, beta: float) -> None:
+def check_levels(alpha: float, beta: float | None) -> None:
     """Refuse errors that are too small to compute with, or so large that guessing is as good.
 
     Args:
         alpha: The chance of a false alarm.
-        beta: The chance of missing what is there.
+        beta: The chance of missing what is there; None if nothing is promised of that.
 
     Raises:
         ArgumentError: One of them is below 1e-6, or both add up to 1 or more.
     """
     for name, value in (("alpha", alpha), ("beta", beta)):
-        if value < SUREST:
+        if value is not None and value < SUREST:
             raise ArgumentError(f"{name} must be at least {SUREST:g} for a test, got {value!r}")
-    if alpha + beta >= 1:
+    if beta is not None and alpha + beta >= 1:
         raise ArgumentError(
             f"alpha and beta must add up to less than 1, or tossing a coin is as good, got {alpha!r} and {beta!r}"
         )

@@ -70,7 +70,7 @@ class TwoSampleTest(Policy):
             )
         if not self.base_rate - self.margin > 0:
             raise ArgumentError(f"margin must be below base_rate, {self.base_rate:g}, got {self.margin!r}")
-        check_levels(self.arm_alpha, getattr(self, "beta", None) or self.alpha)
+        check_levels(self.arm_alpha, getattr(self, "beta", None))
         scale_for(self.grid.width, self.epsilon)  # refuses an epsilon that no noise is large or small enough for
         self._steps = [0] * len(self.arms)
         self._open, self._shown = list(range(1, len(self.arms))), []

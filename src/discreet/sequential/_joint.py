@@ -16,6 +16,7 @@ _ALONES = np.exp(np.linspace(math.log(5e-3), 0, 6))  # these stakes, in parts of
 _LOCAL = np.linspace(-6, 6, 41)  # points near the pooled mean, in deviations
 _WIDE = 1 / (1 + np.exp(-np.linspace(-9, 9, 33)))  # points anywhere
 _ZOOMS, _ZOOM = 2, np.linspace(0, 1, 9)
+_SLACK = 0.02  # what the search may miss
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Joint:
             ends = [np.take_along_axis(points, np.clip(best + side, 0, points.shape[1] - 1), 1) for side in (-1, 1)]
             points = ends[0] + (ends[1] - ends[0]) * _ZOOM
             values = self.at(points, arm, control, count, noises)
-        least: Numbers = values.min(axis=1)
+        least: Numbers = values.min(axis=1) - _SLACK
         return least
 
     def at(self, points: Numbers, arm: Numbers, control: Numbers, count: int, noises: int) -> Numbers:

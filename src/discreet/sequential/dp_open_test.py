@@ -143,8 +143,8 @@ class DPOpenEndedTest(TwoSampleTest):
         >>> print(test.forecast(per_day=5_000))  # doctest: +ELLIPSIS
         whether B beats A, from a rate of 0.03, looking for +0.006; ..., epsilon = 1: dp-ab-open
           if                    people, mean  median  95 % of runs  chance to show it  days, mean  days, 95 % of runs
-          no arm is better            16,300  13,700        41,100  2 %                         4                   9
-          B is better by 0.006        26,800  21,900        60,300  91.8 %                      6                  13
+          no arm is better            16,600  13,700        41,100  1.5 %                       4                   9
+          B is better by 0.006        25,500  21,900        54,800  88 %                        6                  11
         Simulated 400 times, for rewards of 0 and 1 and a control at 0.03; people are those of all arms.
         """
         last, rows = self.arms[-1], list[Outlook]()

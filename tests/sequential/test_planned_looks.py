@@ -1,5 +1,7 @@
 """Tests of arms against a control with planned looks: limits, levels, power, and the numerical steps of the proof."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -224,6 +226,41 @@ def test_each_end_of_an_interval_is_wrong_as_seldom_as_promised(rates):
     assert sum(low > true for low, _ in found) <= allowed(runs, 0.05)
     assert sum(high < true for _, high in found) <= allowed(runs, 0.05)
     assert np.mean([high - low for low, high in found]) < 0.35
+
+
+def last_looks(plan, rates, runs, rng):
+    """The look at which each of many runs ends, its lead, and the end of the cell of its pooled total."""
+    found, leads, pooled = [], np.zeros(runs, dtype=np.int64), np.zeros(runs)
+    for look in range(1, plan.looks + 1):
+        totals = rng.binomial(plan.block, rates, (len(leads), 2)) + rng.laplace(0, 1 / plan.epsilon, (len(leads), 2))
+        leads += np.rint(totals[:, 1]).astype(np.int64) - np.rint(totals[:, 0]).astype(np.int64)
+        pooled += totals.sum(axis=1)
+        ends = leads >= limits_of(plan, look, pooled)
+        ends |= (leads <= plan.give_up[look - 1]) if look < plan.looks else True
+        cells = [plan.cell(look, math.ceil(each)) for each in pooled[ends].tolist()]
+        found += zip([look] * len(cells), leads[ends].tolist(), cells, pooled[ends].tolist(), strict=True)
+        leads, pooled = leads[~ends], pooled[~ends]
+    return found
+
+
+@pytest.mark.parametrize("rates", [(0.3, 0.3), (0.3, 0.37), (0.3, 0.45)])
+def test_each_end_of_an_interval_is_wrong_seldom_in_many_runs(rates):
+    """An end is wrong if the chance at the true difference is beyond its level: that is what it is found by."""
+    plan, runs, true, known = looks_plan(SMALL), 6000, rates[1] - rates[0], {}
+    chance, wrong = plan.alpha * (1 - looks._POOLED), np.zeros(2, dtype=np.int64)
+    for look, lead, cell, pooled in last_looks(plan, rates, runs, np.random.default_rng(9)):
+        if (look, lead, cell) not in known:
+            seen = [0] * (look - 1) + [lead], pooled, true
+            known[look, lead, cell] = plan._chance_beyond(*seen) <= chance, plan._chance_above(*seen) > 1 - chance
+        wrong += known[look, lead, cell]
+    assert (wrong <= allowed(runs, plan.alpha)).all()
+
+
+def test_the_upper_end_is_where_the_chance_of_more_is_that_of_its_level():
+    plan = looks_plan(SMALL)
+    seen = [plan.give_up[0] + 1, plan.give_up[1]], 4 * plan.block * 0.3
+    upper, level = plan.interval(*seen)[1], 1 - plan.alpha * (1 - looks._POOLED)
+    assert plan._chance_above(*seen, upper - 1e-4) < level <= plan._chance_above(*seen, upper)
 
 
 def test_a_passed_arm_is_pulled_no_more():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -172,37 +172,60 @@ class LooksPlan:
         """Return the differences of means that the outcome does not rule out, each end with a chance of alpha.
 
         Its lower end is above the edge of the null hypothesis exactly if the arm has passed: it has the differences
-        that would have a p-value above alpha, by the same order of outcomes.
+        that would have a p-value above alpha, by the same order of outcomes. Its upper end is the largest difference
+        at which no more than was seen has a chance above alpha: there, paths that gave up are below all that went on.
 
         Args:
             differences: The difference at each look so far.
             pooled: The sum of both arms' released totals so far.
         """
         chance = self.alpha * (1 - _POOLED)
-        ends = []
-        for level in (chance, 1 - chance):
+
+        def end(beyond: Callable[[Sequence[int], float, float], float], level: float) -> tuple[float, float]:
+            """Return two differences, close to each other, between which a chance that grows crosses a level."""
             low, high = -1.0, 1.0
             while high - low > _FINE:
                 middle = (low + high) / 2
-                if self._chance_beyond(differences, pooled, middle) > level:
-                    high = middle
-                else:
-                    low = middle
-            ends.append(low if level == chance else high)
-        return ends[0], ends[1]
+                low, high = (low, middle) if beyond(differences, pooled, middle) > level else (middle, high)
+            return low, high
+
+        return end(self._chance_beyond, chance)[0], end(self._chance_above, 1 - chance)[1]
 
     def _chance_beyond(self, differences: Sequence[int], pooled: float, shift: float) -> float:
-        """Return the chance to reach a limit before the last look, or the last difference there, at a difference."""
-        look = len(differences)
+        """Return the chance to reach a limit before the last look, or the last difference there, at a difference.
+
+        It holds whether the test gives up or not: it is as if it never did.
+        """
+        return self._chance_from(differences[-1], len(differences), pooled, shift, None)
+
+    def _chance_above(self, differences: Sequence[int], pooled: float, shift: float) -> float:
+        """Return the chance to reach a limit before the last look, or more than the last difference there.
+
+        Paths that have given up are not above, wherever they would have gone.
+        """
+        return self._chance_from(differences[-1] + 1, len(differences), pooled, shift, self.give_up)
+
+    def _chance_from(
+        self, least: int, look: int, pooled: float, shift: float, give_up: tuple[int, ...] | None
+    ) -> float:
+        """Return the chance to reach a limit before a look, or a difference there.
+
+        Args:
+            least: The difference.
+            look: The look's number, from 1.
+            pooled: The sum of both arms' released totals then, in rewards.
+            shift: The difference of means.
+            give_up: The largest difference that ends a path, at each look; None if none does.
+        """
         cell = self.cell(look, math.ceil(pooled))
         limits = self._limits(cell, look)
         mean = min(max(cell_mean(cell), abs(shift) / 2), 1 - abs(shift) / 2)
         step = _Walk(self.block, mean - shift / 2, mean + shift / 2, self.epsilon, self.width).step
         open_, chance = step, 0.0
-        for before in range(1, look):
-            chance += open_.at_least(limits[before - 1])
-            open_ = open_.between(open_.first, limits[before - 1]) + step
-        return chance + open_.at_least(differences[-1])
+        for limit, given in zip(limits[: look - 1], give_up or limits, strict=False):
+            chance += open_.at_least(limit)
+            open_ = open_.between(open_.first if give_up is None else given + 1, limit) + step
+        return chance + open_.at_least(least)
 
 
 @lru_cache(maxsize=2**16)

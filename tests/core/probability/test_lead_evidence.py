@@ -71,6 +71,23 @@ def test_the_least_evidence_is_found():
     assert some > 30
 
 
+@pytest.mark.parametrize(
+    "seen",
+    [
+        (4.278048, 73, 1, 435.221, 435221, 14, 5.0),
+        (60.17042, 343, 11, 4453.81455, 129380, 9, 2.900471),
+        (882.493108, 890, 12, 2398.932376, 48026, 13, 0.983826),
+        (13576.36814, 20721, 11, 32.097395, 239, 14, 5.87121),
+    ],
+)
+def test_the_least_evidence_of_unequal_counts_is_found_but_for_the_slack(seen):
+    total, count, noises, other, rest, others, epsilon = seen
+    between = np.linspace(other / rest, total / count, 3000)
+    tried = np.concatenate([between, np.geomspace(1e-9, 1, 1000), np.linspace(0, 1, 500)])
+    least = min(evidence_at(x, total, count, noises, rest - other, rest, others, epsilon) for x in tried.tolist())
+    assert 0.999 * least - 0.01 < lead_evidence(*seen) <= least
+
+
 def test_evidence_of_one_arm_alone_falls():
     values = [alone(300.0, 1000, 3, x, 0.5) for x in np.linspace(0, 1, 101).tolist()]
     assert all(later < earlier for earlier, later in itertools.pairwise(values))

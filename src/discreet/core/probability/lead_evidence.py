@@ -16,7 +16,7 @@ WEIGHT_NEAR, WEIGHT_LATER, WEIGHT_ALONE = 0.8, 0.1, 0.1
 DEVIATIONS = 3.2  # a stake of u/sd is best after (3.2/u)^2 rewards
 ALONES, LEAST_ALONE = 8, 0.02  # stakes on one arm by itself, and the least of them in parts of the largest
 REACH = 6.0  # how many standard deviations beyond both means the shared mean is searched for
-SCANS, POINTS = 4, 9  # each scan lies around the best point of the one before
+SCANS, POINTS = 7, 9  # each scan lies around the best point of the one before
 SLACK = 1e-3  # what the search may miss
 
 

@@ -144,6 +144,7 @@ def test_a_hundred_experiments_of_a_tenth_cost_less_at_a_delta(world):
     assert report.epsilon_at_delta == pytest.approx(4.7746, abs=1e-4)
     assert world.control.ledger_page("people", 1, 50, 12).at_delta == report.epsilon_at_delta
     assert any("4.77 together" in line for line in report.words)
+    assert any("no experiment was stopped early" in line for line in report.words)
     strict = world.control.population_report("people", PopulationReportQuery(1e-12))
     assert 4.78 < strict.epsilon_at_delta < 10
     world.control.stop("e-7")  # it has spent nothing
@@ -175,3 +176,10 @@ def test_who_may_see_reports(world):
         assert web.get("/v1/populations/nobody/report").status_code == 404
         assert web.get("/v1/populations/crowd/report?delta=1").status_code == 422
         assert web.get("/v1/populations/crowd/report?delta=1e-9").json()["delta"] == 1e-9
+
+
+def test_a_delta_is_not_too_small(world):
+    with world.web() as web:
+        assert web.get("/v1/populations/crowd/report?delta=1e-12").status_code == 200
+        refused = web.get("/v1/populations/crowd/report?delta=1e-13")
+    assert refused.status_code == 422

@@ -193,3 +193,10 @@ def test_what_could_not_be_planned_is_remembered_and_tests_are_computed_one_at_a
         with pytest.raises(ServiceProblem, match="too long"):
             plan_experiment(PlannerRequest(2, "1", base_rate=0.123, gap=0.0456, policy="dp-ab"))
     assert tries == [True]
+
+
+@pytest.mark.parametrize("policy", ["dp-ab", "dp-se-sharp"])
+def test_a_plan_of_hardly_any_assignments_an_hour_is_refused(policy):
+    wanted = PlannerRequest(2, "1", base_rate=0.3, gap=0.1, policy=policy, per_hour=1e-320, privacy_unit="event")
+    with pytest.raises(ServiceProblem, match="per_hour must be a positive number of assignments, and at least"):
+        plan_experiment(wanted)

@@ -762,10 +762,10 @@ class PopulationReportQuery(Request):
     """A report on a population.
 
     Attributes:
-        delta: The delta at which it also says what all experiments cost together.
+        delta: The delta at which it also says what all experiments cost together; at least 1e-12.
     """
 
-    delta: Annotated[float, Meta(gt=0, lt=1)] = 1e-6
+    delta: Annotated[float, Meta(ge=1e-12, lt=1)] = 1e-6
 
 
 class PopulationReport(Struct):

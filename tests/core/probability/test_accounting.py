@@ -63,6 +63,12 @@ def test_a_promise_that_is_taken_for_less_would_be_seen():
             made(name).privacy.to_dp_event(sparse_ledger(), SPECIAL)
 
 
+def test_a_promise_that_is_too_large_for_a_float_is_refused_in_words():
+    assert noise_parameter(700.0) > 0
+    with pytest.raises(discreet.ArgumentError, match="epsilon must be at most 700 for an event, got 710"):
+        noise_parameter(710.0)
+
+
 def sparse_ledger():
     ledger = discreet.Ledger(["A"])
     ledger.close_epoch([discreet.Release(1, "tests", (("A", 1, 9),), None, 2.0, 0.5, False, 3, True)])

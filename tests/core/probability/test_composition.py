@@ -87,6 +87,12 @@ def test_it_is_never_above_the_sum_and_falls_with_delta():
     assert composed_epsilon({Fraction(0): 5, Fraction(1): 0}, 1e-6) == 0.0
 
 
+@pytest.mark.parametrize(("parts", "delta"), [({Fraction(1): 700}, 1e-14), ({Fraction(1, 100): 60_000}, 1e-6)])
+def test_of_very_many_parts_it_is_the_sum(parts, delta):
+    """Each loss is rounded up so far, or its chance is so small, that no float has what follows."""
+    assert composed_epsilon(parts, delta) == float(sum(one * count for one, count in parts.items()))
+
+
 def test_what_is_wrong_is_refused():
     with pytest.raises(ArgumentError, match="delta"):
         composed_epsilon(MIXED, 0.0)

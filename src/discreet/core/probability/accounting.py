@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.core.ledger import Ledger
 
 _TOTAL = "total"
+_MOST = 700.0  # beyond it e^epsilon is no float
 
 
 class Relation(StrEnum):
@@ -79,10 +80,15 @@ def noise_parameter(epsilon: float) -> float:
     Args:
         epsilon: The loss.
 
+    Raises:
+        ArgumentError: The loss is so large that e^epsilon is no float.
+
     >>> noise = noise_parameter(1.0)
     >>> round(math.log((1 - noise / 2) / (noise / 2)), 12)
     1.0
     """
+    if epsilon > _MOST:
+        raise ArgumentError(f"epsilon must be at most {_MOST:g} for an event, got {epsilon:g}")
     return 2 / (1 + math.exp(epsilon))
 
 

@@ -65,6 +65,8 @@ def _composed(parts: tuple[tuple[Fraction, int], ...], delta: float) -> float:
         excess = float(above[place]) - wanted
         if excess <= 0:
             continue
+        if not weighted[place]:  # losses so large that e^-loss is no float
+            return float(total)
         reached = math.log(excess / float(weighted[place]))
         if reached >= least:
             return min(max(reached, 0.0), float(total))

@@ -17,6 +17,7 @@ from discreet.service.messages import ExperimentPlan, NewExperiment, PlanForecas
 
 PLANNABLE = (DPSharpElimination, DPSuccessiveElimination)
 _MOST_EPOCHS = 60
+_SLOWEST = 1e-6  # assignments an hour: with fewer, no length is a float
 _MISSED = 0.2  # how often a test may miss the gap, if nothing is said
 _RUNS, _RUNS_OF_ALL_ARMS = 3000, 200_000  # simulated experiments, and fewer of very many arms
 
@@ -31,8 +32,9 @@ def plan_experiment(wanted: PlannerRequest) -> ExperimentPlan:
         ServiceProblem: The policy cannot be planned, or an argument is wrong.
     """
     gap, per_hour = _gap(wanted), wanted.per_hour
-    if per_hour is not None and not 0 < per_hour < float("inf"):
-        raise invalid("per_hour", f"per_hour must be a positive number of assignments, got {per_hour!r}")
+    if per_hour is not None and not _SLOWEST <= per_hour < float("inf"):
+        least = f"per_hour must be a positive number of assignments, and at least {_SLOWEST:g}"
+        raise invalid("per_hour", f"{least}, got {per_hour!r}")
     is_test = wanted.policy in testing.KEYS
     beta = wanted.beta if wanted.beta is not None else _MISSED if is_test else DEFAULTS["beta"]
     options = {"beta": beta}

@@ -162,8 +162,9 @@ def _words(population: m.PopulationView, at_delta: float, delta: float) -> list[
     if at_delta < _CLOSE * float(population.reserved):
         found.append(
             f"If a chance of {power(delta)} that this fails is accepted (delta), the same experiments cost "
-            f"{number(at_delta)} together, since their losses seldom add up; that holds if each epsilon was chosen "
-            "without regard to what others had released. It is for comparison, and nothing is spent by it."
+            f"{number(at_delta)} together, since their losses seldom add up; that holds for epsilons that were fixed "
+            "beforehand: none was chosen, and no experiment was stopped early, because of what was released. It is for "
+            "comparison, and nothing is spent by it."
         )
     else:
         found.append(f"At a delta of {power(delta)} the same experiments cost hardly less: they are few, or large.")

@@ -47,8 +47,8 @@ SECTIONS = {
     "samples on average over the lower bound kl(0.95, 0.05)/d_epsilon, under the hypothesis where that is more.",
     "A/B tests": "At epsilon = 1, alpha = 0.05 and beta = 0.2: the people on average over those of the usual test with "
     "one look and no privacy; the chance to show the lift; and the share of false alarms, where it is largest.",
-    "A/B tests and their twins": "Tests without an end at epsilon = 1, if B is better: the people on average over those "
-    "of the usual test, and over those of a twin with the same blocks that releases exact totals (at most 1.15).",
+    "A/B tests and their twins": "Tests without an end at epsilon = 1, if B is better: the people on average over "
+    "those of the usual test, and over those of a twin with the same blocks that releases exact totals (at most 1.15).",
     "Statistical studies": "Broken promises, and how many were allowed on average.",
     "Samples of dp-inverse": "Mean number over the fixed one that somebody would take who knows the mean p of 0/1 "
     "samples, by the normal approximation.",

@@ -47,6 +47,8 @@ SECTIONS = {
     "samples on average over the lower bound kl(0.95, 0.05)/d_epsilon, under the hypothesis where that is more.",
     "A/B tests": "At epsilon = 1, alpha = 0.05 and beta = 0.2: the people on average over those of the usual test with "
     "one look and no privacy; the chance to show the lift; and the share of false alarms, where it is largest.",
+    "Tests of means that drift": "False alarms of tests at alpha = 0.05 where means ramp, jump and wave by half, or "
+    "fall behind and catch up on average; and whether a promise is made there (docs/tests.md).",
     "A/B tests and their twins": "Tests without an end at epsilon = 1, if B is better: the people on average over "
     "those of the usual test, and over those of a twin with the same blocks that releases exact totals (at most 1.15).",
     "Statistical studies": "Broken promises, and how many were allowed on average.",

@@ -12,7 +12,7 @@ from discreet.core.errors import ArgumentError
 from discreet.core.plans import Measure, Plan, ThresholdQuery
 from discreet.core.registry import register
 from discreet.core.releases import Release
-from discreet.stopping._inverse_schedule import LAST, InverseTest, Schedule, schedule_for
+from discreet.stopping._inverse.schedule import LAST, InverseTest, Schedule, schedule_for
 from discreet.stopping._rule import StoppingRule
 
 _FINEST = 0.01  # the least alpha: below it, levels take long to compute,

@@ -7,7 +7,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from discreet._growing import GrowingList
-from discreet.stopping._first_passage import FirstPassage
+from discreet.stopping._inverse.first_passage import FirstPassage
 
 LAST = 2**50
 """Rewards after which there are no more tests: nobody has that many."""

@@ -153,6 +153,21 @@ def batches(name, *totals, **options):
     return run
 
 
+def rounds(first, second):
+    """Run a search with a budget on the totals of three arms, and then of the two that are kept."""
+    with coarse_grid():
+        made = discreet.DPBudgetBestArm(["A", "B", "C"], epsilon=LARGE, horizon=400)
+
+    def run(noise):
+        driver, arms = Totals(made, noise), []
+        for paid in (first, second):
+            arms.append(tuple(driver.plan().pulls.items()))
+            driver.close_steps(dict(zip(driver.plan().pulls, paid, strict=False)))
+        return tuple(arms), shown(driver)
+
+    return run
+
+
 def lazy(name, changed=None, closes=2, later=False, **options):
     """Run a lazy policy when A pays 1 but at pull number `changed`, and B nothing.
 
@@ -422,7 +437,6 @@ ELIMINATION_CASES = {
 BATCHED = {
     "adap-ucb": {}, "adap-klucb": {}, "dp-klucb": {}, "dp-imed": {"first_batch": 1},
     "dp-chernoff-imed": {"first_batch": 1}, "dp-bai-evidence": {"first_batch": 1, "beta": 0.1},
-    "dp-bai-budget": {"first_batch": 1, "horizon": 100},
 }  # fmt: skip
 TREE, HYBRID = {"horizon": 3}, {"epsilon": 20.0}
 STEPPED = {"horizon": 3, "epsilon": LARGE, "preset": "all-trees"}
@@ -441,6 +455,17 @@ INDEX_CASES = {
         for name, more in BATCHED.items()
         if name.startswith("dp-bai")
     },
+    **{
+        f"dp-bai-budget, {where}": Case(rounds((2, 1, 1), (0, 0)), rounds(*changed), 1, epsilon=LARGE)
+        for where, changed in (
+            ("first round", ((1, 1, 1), (0, 0))),
+            ("who is kept", ((2, 1, 2), (0, 0))),
+            ("second round", ((2, 1, 1), (0, 1))),
+        )
+    },
+    "dp-bai-budget, one round": Case(
+        batches("dp-bai-budget", (3, 4), horizon=9), batches("dp-bai-budget", (3, 3), horizon=9), 4
+    ),
     "dp-paired-imed": Case(
         batches("dp-paired-imed", (0, 0), (1, 0), first_batch=1),
         batches("dp-paired-imed", (0, 0), (1, 1), first_batch=1), 1,

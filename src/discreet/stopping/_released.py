@@ -185,8 +185,8 @@ class ReleasedRule(StoppingRule):
 
     @property
     def rounding(self) -> float:
-        """The allowance for samples that are rounded to the grid: (1 + alpha) times half a step."""
-        return (1 + self.alpha) * self.grid.step / 2
+        """The allowance for samples that are rounded to the grid: (1 + alpha) times what that may move their mean."""
+        return (1 + self.alpha) * self.grid.rounding
 
     def forecast(self, mean: float, variance: float | None = None) -> int | None:
         """Return about how many samples it takes: where it halts when each release is what it is on average.

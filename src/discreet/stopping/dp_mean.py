@@ -85,9 +85,9 @@ class DPMean(StoppingRule):
     >>> rule = DPMean(epsilon=1.0, alpha=0.02, beta=0.05, low=0, high=1)
     >>> samples = np.random.default_rng(1)
     >>> print(rule.run(samples.beta(20, 80, 100_000), noise=SimulatedNoise(seed=1)))
-    mean 0.200227, within 2% of the true mean with probability 0.95, from 13,968 samples (epsilon = 1, simulated)
+    mean 0.200348, within 2% of the true mean with probability 0.95, from 14,350 samples (epsilon = 1, simulated)
     >>> rule.forecast(0.2, variance=0.0016), rule.forecast(0.2)
-    (13968, 42871)
+    (13830, 42432)
     """
 
     key = "dp-mean"
@@ -129,6 +129,12 @@ class DPMean(StoppingRule):
     def _bernstein(self) -> DPBernstein:
         return _Bernstein(**self._options, low=0.0, high=self.grid.high)
 
+    @property
+    def inner(self) -> StoppingRule | None:
+        """The rule that was chosen, with what it has learned; None during the look."""
+        rule: StoppingRule | None = self._inner
+        return rule
+
     # ------------------------------------------------------------------ the look
 
     @property
@@ -141,11 +147,11 @@ class DPMean(StoppingRule):
         """The number of samples of the look's next block."""
         return _block(self.epoch)
 
-    def _better(self, mean: float, variance: float) -> tuple[StoppingRule, float]:
-        """Return the rule that needs fewer samples, and their number, for a mean and a variance in units of `high`."""
+    def _better(self, mean: float, variance: float) -> tuple[StoppingRule, int]:
+        """Return the rule that needs fewer samples, and their number, for samples rescaled to [0, 1]."""
         by_level = self._inverse.schedule.typical(mean)
-        by_blocks = self._bernstein.forecast(mean * self.grid.high, variance * self.grid.high**2) or math.inf
-        return (self._inverse, by_level) if by_level <= by_blocks else (self._bernstein, by_blocks)
+        by_blocks = self._bernstein.typical(mean, variance, by_level)
+        return (self._inverse, by_level) if by_blocks is None else (self._bernstein, by_blocks)
 
     def _look(self) -> None:
         """Choose a rule, if the look has taken its share of the samples."""
@@ -154,9 +160,9 @@ class DPMean(StoppingRule):
             return
         mean = min(1.0, total / (count * self.grid.width))
         variance = max(0.0, min(squares / (count * self.grid.width), mean * (1 - mean)))  # a pair has twice as much
-        better, needed = self._better(mean, variance)
-        if self.samples >= _COST * needed:
-            self._take(better)
+        enough = self.samples / _COST
+        if self._inverse.schedule.typical(mean) <= enough or self._bernstein.typical(mean, variance, enough):
+            self._take(self._better(mean, variance)[0])
 
     def _take(self, rule: StoppingRule) -> None:
         """Go on with a rule, on the samples that come next."""
@@ -215,7 +221,7 @@ class DPMean(StoppingRule):
         looked, blocks = 0, 0
         while looked < max(_COST * needed, _CLEAR / (self.epsilon * share)):
             looked, blocks = looked + _block(blocks), blocks + 1
-        return looked + int(needed)
+        return looked + needed
 
     # ------------------------------------------------------------------ with the rule inside
 

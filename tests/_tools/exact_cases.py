@@ -7,6 +7,7 @@ number of grid steps, nor on the limits of tests: both are made small, so that s
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -296,6 +297,22 @@ def inverse(samples, alpha):
     return run
 
 
+def looking(samples, alpha=0.9):
+    """Run the rule that looks at four samples, and then at more unless these are enough; and then chooses."""
+    with coarse_grid(), patch("discreet.stopping.dp_mean.look_pays", return_value=True):
+        made = discreet.make_rule("dp-mean", epsilon=LARGE, alpha=alpha, beta=0.99, low=0, high=1)
+    assert made.chosen is None
+
+    def run(noise):
+        stream = Stream(made, noise)
+        for sample in samples:
+            if not stream.finished:
+                stream.feed(float(sample))
+        return stream.algorithm.chosen, stream.samples, stream.result.estimate, seen(stream.ledger)
+
+    return run
+
+
 def released(name, samples, low=0):
     """Run a rule in blocks of two samples: with `low` > 0 it halts after the first one, if noises allow it."""
     made = rule(name, low, epsilon=EPSILON, alpha=0.5, beta=0.5, window=1)
@@ -518,6 +535,11 @@ RULE_CASES = {
     "dp-inverse": loose(inverse([0, 0], 0.9), inverse([1, 0], 0.9), 6, 1, LARGE),
     "dp-inverse, a later sample": loose(inverse([1, 0, 0], 0.9), inverse([1, 0, 1], 0.9), 6, 1, LARGE),
     "dp-inverse, halting": loose(inverse([1, 1, 1], 0.99), inverse([1, 0, 1], 0.99), 6, 1, LARGE),
+    "dp-mean": Case(looking([0, 0, 0, 0]), looking([1, 0, 0, 0]), 3, epsilon=LARGE),
+    "dp-mean, a look and a test": Case(looking([0, 0, 0, 0, 0, 0]), looking([1, 0, 0, 0, 0, 0]), 2, epsilon=LARGE),
+    "dp-mean, the rule that was chosen": loose(
+        looking([1, 0, 1, 0, 0, 0]), looking([1, 0, 1, 0, 1, 0]), 1, 1, LARGE,
+    ),
     "dp-nas-one-sided": Case(
         stopping("dp-nas-one-sided", [0, 0], 3), stopping("dp-nas-one-sided", [1, 0], 3), 3, epsilon=LARGE,
     ),

@@ -544,6 +544,28 @@ def squares_for_nothing(patch):
     patch.setattr(discreet.DPBernstein, "epsilons", epsilons)
 
 
+@mutant(exact=["dp-mean", "dp-mean, a look and a test"], scales=["dp-mean"], asks=True)
+def look_in_full(patch):
+    """Each part of a look takes all of epsilon."""
+    patch.setattr(discreet.DPMean, "look_epsilons", property(lambda self: (self.epsilon, self.epsilon)))
+
+
+@mutant(exact=["dp-mean, a look and a test"])
+def look_counted_again(patch):
+    """The sums of the rule that a look chooses begin with the samples of the look."""
+    honest = discreet.Stream._open
+    unchecked_totals(patch)
+    patch.setattr(SparseVector, "_check_increments", lambda self, plan, query, totals: totals[None])
+
+    def begin(self):
+        before = getattr(self, "_sums", None)
+        honest(self)
+        if isinstance(before, PairsAccumulator) and self._many_tests:
+            self._sums.restore([0, before.values[1]])
+
+    patch.setattr(discreet.Stream, "_open", begin)
+
+
 @mutant(exact=["guess-and-double, batches"], asks=True)
 def phases_double_epsilon(patch):
     """Each phase doubles epsilon along with its guess."""
@@ -699,7 +721,7 @@ def each_vector_at_the_price_of_all(patch):
 @mutant(
     exact=[
         "prefix-above-threshold, no yes", "prefix-above-threshold, first test", "prefix-above-threshold, second test",
-        "dp-nas-one-sided", "dp-nas-one-sided, second test", "dp-inverse",
+        "dp-nas-one-sided", "dp-nas-one-sided, second test", "dp-inverse", "dp-mean, the rule that was chosen",
     ],
     scales=["dp-nas-one-sided", "dp-inverse"],
 )  # fmt: skip

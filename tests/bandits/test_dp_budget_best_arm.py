@@ -148,8 +148,9 @@ def test_it_is_wrong_less_often_than_equal_shares(shape, page):
         far = np.minimum(SHAPES[shape](arms) * gap_of(arms, epsilon, rate, policy.horizon), 0.9 * rate)
         means = [rate, *(rate - far)]
         ours, theirs = (wrong_answers(policy, means, runs, [index, equal], bool(equal)) for equal in (0, 1))
-        page("Best arm in a budget", arms=arms, epsilon=epsilon, best=rate, others=shape, pulls=policy.horizon,
-             wrong=f"{ours / runs:.4f}", equal_shares=f"{theirs / runs:.4f}", rounds=1 + bool(policy.kept))  # fmt: skip
+        name = f"{arms} arms, epsilon {epsilon:g}, the best one {100 * rate:g} %, {shape}, {policy.horizon:,} pulls"
+        page("Best arm in a budget", search=name, searches=runs, rounds="two" if policy.kept else "one",
+             wrong=f"{ours / runs:.4f}", equal_shares=f"{theirs / runs:.4f}")  # fmt: skip
         found[arms, epsilon, rate] = ours, theirs
         print(arms, epsilon, rate, policy.horizon, policy.kept, ours / runs, theirs / runs)
         slack = 4 * math.sqrt(ours + theirs + 1)
@@ -170,7 +171,7 @@ def test_the_doubt_of_a_budget_is_honest(horizon, arms, page):
     found = [searched(policy, means, run) for run in range(runs)]
     wrong = np.array([one.doubt if one.best_arm else np.inf for one in found])
     shares = {q: float((wrong <= q).mean()) for q in (0.01, 0.05, 0.2, 0.5)}
-    page("Best arm in a budget", arms=arms, pulls=horizon, wrong=f"{np.isfinite(wrong).mean():.4f}",
-         doubt_at_most_a_fifth=f"{shares[0.2]:.4f}")  # fmt: skip
+    page("Best arm in a budget: doubt", search=f"{arms} arms, {horizon:,} pulls", searches=runs,
+         wrong=f"{np.isfinite(wrong).mean():.4f}", wrong_with_a_doubt_up_to_a_fifth=f"{shares[0.2]:.4f}")  # fmt: skip
     print(horizon, np.isfinite(wrong).mean(), shares)
     assert all(share <= q + 4 * np.sqrt(q * (1 - q) / runs) for q, share in shares.items())

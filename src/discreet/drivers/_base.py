@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _ROOM = 1 << 16  # bytes that are set aside for a commit, and this many more for each arm:
 _ROOM_OF_AN_ARM = 512
+_NO_FILE = nullcontext()
 
 
 class Driver(Shown, Secret):
@@ -152,7 +153,8 @@ class Driver(Shown, Secret):
         Whatever ends this half-way ends the driver: going on would draw noise for the same rewards again, after a look
         at the first draw. Errors of the curator's checks come before anything was drawn.
         """
-        self._check_process()
+        if self._refusal is not None:
+            self._check_process()
         self._refusal = _HALF_DONE
         try:
             releases = self._curator.release(plan, totals)
@@ -176,7 +178,7 @@ class Driver(Shown, Secret):
 
     def _commit(self) -> AbstractContextManager[None]:
         """Return a block whose releases are in the file when it ends. If that fails, nothing inside has happened."""
-        return nullcontext() if self._file is None else self._write_after(self._file)
+        return _NO_FILE if self._file is None else self._write_after(self._file)
 
     @contextmanager
     def _write_after(self, file: StateFile) -> Iterator[None]:

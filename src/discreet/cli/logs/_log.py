@@ -82,12 +82,12 @@ def report(answer: Answer, json: bool, extra: dict[str, Any] | None = None) -> N
     if json:
         show_json({**answer.to_dict(), **(extra or {})})
     elif answer.reached:
-        first, *lines = str(answer).splitlines()
-        show(first, "bold", wrap=True)
-        for line in lines[:2]:
-            show(line, wrap=True)
-        for line in lines[2:]:
-            show(line)
+        page = answer._page()
+        show(page.title, "bold", wrap=True)
+        for table in page.tables:
+            show("\n".join(table.lines()))
+        for note in page.notes:
+            show(note, wrap=True)
         if answer.privacy.promised:
             show("Another run on the same people spends epsilon again.", wrap=True)
     else:

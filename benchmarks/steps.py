@@ -38,7 +38,6 @@ def general_arms(pulls=300_000):
     rows = []
     for key, options in POLICIES:
         setting = Setting.of(key, ARMS, horizon=pulls, runs=1, **options)
-        run_setting(setting.with_(horizon=1000, checkpoints=(1000,)))  # compiles
         best = np.inf
         for _ in range(3):
             start = time.process_time()

@@ -59,7 +59,9 @@ class Driver(Shown, Secret):
         super().__init__()
         if not isinstance(algorithm, Algorithm) or self.family not in (None, algorithm.family):
             wanted = {"policy": "a bandit policy", "rule": "a stopping rule"}.get(self.family or "", "an algorithm")
-            raise ArgumentError(f"{type(self).__name__} needs {wanted}, got {algorithm!r}")
+            make = f"make_{self.family or 'policy'}({algorithm!r}, ...)"
+            meant = f"; make one with {make}" if isinstance(algorithm, str) else ""
+            raise ArgumentError(f"{type(self).__name__} needs {wanted}, got {algorithm!r}{meant}")
         if any(algorithm.taken.values()) or algorithm.epoch:
             raise ArgumentError(f"this {algorithm.key} has learned before; load the driver that it learned in")
         if noise is not None:

@@ -105,6 +105,10 @@ class Answer(Shown):
         surely = f", with probability {1 - sure:.12g} at least, if rows are independent draws" if sure else ""
         return f"{self.best_arm} is the best of {len(learned.arms)} arms{surely}."
 
+    def _headline(self) -> tuple[str, list[str]]:
+        """Return the first line of its page, and the sentences that say more."""
+        return self.claim, []
+
     @property
     def whom(self) -> str:
         """For whom it is private, and why."""
@@ -135,9 +139,9 @@ class Answer(Shown):
         rows = self.table()
         tables = [Table(list(rows[0]), [list(row.values()) for row in rows])] if rows else []
         drawn = (lambda: png_of(self._picture())) if any(self._means().values()) else None
-        return Page(
-            self.claim, tables=tables, notes=[self.whom, self.source], picture=drawn, about="means over the epochs"
-        )
+        title, more = self._headline()
+        notes = [*more, self.whom, self.source]
+        return Page(title, tables=tables, notes=notes, picture=drawn, about="means over the epochs")
 
     # ------------------------------------------------------------------ as data
 
@@ -224,7 +228,7 @@ class Answer(Shown):
         made = picture_of(
             self._means(), self.algorithm.grid, "noisy means of all rewards so far", viable, self.best_arm
         )
-        return replace(made, title=fill(self.claim, _TITLE))
+        return replace(made, title=fill(self._headline()[0], _TITLE))
 
     def _left(self) -> dict[Arm, int]:
         """Return the epoch at whose end each arm that is not viable was eliminated."""

@@ -115,10 +115,9 @@ class Curator(Shown, Secret):
             ArgumentError: The totals are not those of the plan. Nothing was drawn.
         """
         self._check_process()
-        epoch, pulls, query, _ = plan
-        taken = self._taken
-        if epoch != self._epoch + 1:
-            raise PrivacyError(f"epoch {epoch} is not the open one, {self._epoch + 1}: each is released once")
+        if plan.epoch != self._epoch + 1:
+            raise PrivacyError(f"epoch {plan.epoch} is not the open one, {self._epoch + 1}: each is released once")
+        query, pulls, taken = plan.query, plan.pulls, self._taken
         if query is None:
             self.end()
             self._count(pulls)
@@ -153,9 +152,8 @@ class Curator(Shown, Secret):
             self._kind_of(plan.query)
 
     def _count(self, pulls: Mapping[Arm, int]) -> None:
-        taken = self._taken
         for arm, count in pulls.items():
-            taken[arm] += count
+            self._taken[arm] += count
         self._epoch += 1
 
     def _admit(self, query: Query) -> Mechanism:

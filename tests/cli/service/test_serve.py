@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -227,6 +228,15 @@ def test_every_option_has_an_environment_variable():
     for param in command.params:
         if param.name != "help":
             assert param.envvar == f"DISCREET_{param.name.upper()}", param.name
+
+
+def test_the_pages_name_options_that_there_are():
+    known = {param.envvar for param in typer.main.get_command(app).commands["serve"].params}
+    pages = (Path(__file__).parents[3] / "docs").glob("service*.md")
+    named = {page.name: set(re.findall(r"DISCREET_[A-Z_]+", page.read_text())) for page in pages}
+    assert len(named["service-deploying.md"]) > 5
+    for name, found in named.items():
+        assert found <= known, (name, found - known)
 
 
 def test_a_password_need_not_be_on_a_command_line(tmp_path, capsys, monkeypatch):

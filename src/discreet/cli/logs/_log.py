@@ -42,6 +42,7 @@ UnitColumn = Annotated[
         "COLUMN", "The column that says whom epsilon protects; one row of each is used.", show_default="each row"
     ),
 ]
+Epsilon = Annotated[float, opt.real("The privacy parameter: the largest privacy loss of one unit.")]
 OrderColumn = Annotated[
     str | None, opt.option("COLUMN", "The column by which rows are taken.", "--order", show_default="random order")
 ]

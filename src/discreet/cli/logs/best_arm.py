@@ -18,7 +18,7 @@ def _best_arm(
     arm: log_options.ArmColumn,
     reward: log_options.RewardColumn,
     unit: log_options.UnitColumn = None,
-    epsilon: Annotated[float, opt.real("The privacy parameter: the largest privacy loss of one unit.")],
+    epsilon: log_options.Epsilon,
     beta: Annotated[float, opt.real("How often the answer may be wrong: 0.05 is once in 20 times.")] = 0.05,
     low: log_options.Low = 0.0,
     high: log_options.High = 1.0,

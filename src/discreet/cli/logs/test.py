@@ -23,7 +23,7 @@ def _test(
     reward: log_options.RewardColumn,
     control: Annotated[str, opt.option("NAME", "The arm that the others are compared with.")],
     unit: log_options.UnitColumn = None,
-    epsilon: Annotated[float, opt.real("The privacy parameter: the largest privacy loss of one unit.")],
+    epsilon: log_options.Epsilon,
     lift: Annotated[
         float | None, opt.option("SHARE", "The smallest lift worth finding; 10% of 3% is 3.3%.", parser=read_share)
     ] = None,

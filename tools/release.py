@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 SOURCE = ROOT / "src"
-NOT_USERS = {"test", "system", "lint", "docs", "release", "bench", "ray", "spark"}  # made for us, or for a cluster
+NOT_USERS = {"test", "system", "lint", "docs", "release", "bench"}  # made for us
 ANSWER = """
 import discreet
 result = discreet.DPInverseSampling(epsilon=1.0, alpha=0.5, beta=0.1, low=0, high=1).run([0, 1] * 1000)
@@ -45,6 +45,8 @@ EXTRA = {
     "interop": "import discreet.interop.river, discreet.interop.gymnasium",
     "service": "import discreet.service.http.app",
     "dask": "import dask.distributed",
+    "ray": "import ray",
+    "spark": "import discreet.logs, pyspark.sql",
     "client": "import discreet.client",
     "logs": "import discreet.logs",
     "accounting": "import discreet; discreet.DPIMED(['A', 'B'], epsilon=1.0).dp_event()",

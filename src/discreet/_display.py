@@ -15,6 +15,7 @@ a policy
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -94,7 +95,7 @@ class Page:
 
     def html(self) -> str:
         """Return it as HTML for a notebook. Colours are the page's own, so that it fits dark ones too."""
-        parts = [f"<div><strong>{escape(self.title)}</strong></div>"]
+        parts = [f'<div style="margin-top:0.4em"><strong>{escape(self.title)}</strong></div>']
         if self.facts:
             rows = "".join(
                 f'<tr><th scope="row" style="{_CELL};text-align:left;font-weight:normal;opacity:0.7">{escape(name)}'
@@ -103,7 +104,7 @@ class Page:
             )
             parts.append(f'<table style="{_STYLE}"><tbody>{rows}</tbody></table>')
         parts += [_html_table(table) for table in self.tables]
-        parts += [f'<div style="opacity:0.8">{escape(note)}</div>' for note in self.notes]
+        parts += [f'<div style="opacity:0.8">{marked(note)}</div>' for note in self.notes]
         if self.picture is not None:
             parts.append(_image(self.picture, self.about))
         return f'<div class="discreet">{"".join(parts)}</div>'
@@ -134,6 +135,15 @@ def page_of(value: Any, *names: str) -> Page:
     """
     found = names or getattr(value, "_fields", None) or tuple(getattr(value, "__dataclass_fields__", ()))
     return Page(type(value).__name__, {name.replace("_", " "): getattr(value, name) for name in found})
+
+
+def marked(text: str) -> str:
+    """Return text as HTML, with what stands in backticks as code.
+
+    >>> marked("`a < b` is checked")
+    '<code>a &lt; b</code> is checked'
+    """
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def words(value: object) -> str:

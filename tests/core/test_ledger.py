@@ -43,7 +43,7 @@ def test_it_is_a_sequence_of_what_was_entered():
         with pytest.raises(IndexError):
             ledger[index]
     assert ledger.epochs == 599
-    assert repr(ledger) == "<Ledger of 1198 releases in 599 epochs>"
+    assert repr(ledger) == "<Ledger of 1,198 releases in 599 epochs>"
 
 
 def test_it_is_equal_to_any_sequence_of_the_same_releases():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from latex2mathml.converter import convert
+from docutils.nodes import SkipNode, Text, math
+from tools.site.formulas import mathml, pieces
 
 from discreet._version import __version__
 
@@ -40,21 +42,28 @@ html_math_renderer = "mathml"
 
 
 def _inline(self: Any, node: Any) -> None:
-    self.body.append(convert(node.astext()))
-    raise _skip()
+    *before, last = pieces(node.astext())
+    self.body += [f"{mathml(piece)}<wbr>" for piece in before]
+    self.body.append(f'<span class="together">{mathml(last)}{node.get("then", "")}</span>')
+    raise SkipNode
 
 
 def _block(self: Any, node: Any) -> None:
-    self.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
-    raise _skip()
+    self.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>')
+    raise SkipNode
 
 
-def _skip() -> Exception:
-    from docutils.nodes import SkipNode  # noqa: PLC0415
-
-    return SkipNode()
+def _together(_: Any, doctree: Any, __: str) -> None:
+    """Hand a formula the comma that follows it, so that no line begins with one."""
+    for node in list(doctree.findall(math)):
+        place = node.parent.index(node) + 1
+        following = node.parent[place] if place < len(node.parent) else None
+        if isinstance(following, Text):
+            node["then"] = re.match(r"[,.;:)'?]*", following.astext())[0]
+            node.parent[place] = Text(following.astext()[len(node["then"]) :])
 
 
 def setup(app: Any) -> None:
     """Write formulas as MathML, which browsers draw by themselves."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+    app.connect("doctree-resolved", _together)

@@ -60,7 +60,9 @@ def run(source: Path) -> Any:
     found = notebook(source)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            NotebookClient(found, timeout=SECONDS, resources={"metadata": {"path": folder}}).execute()
+            client = NotebookClient(found, timeout=SECONDS, resources={"metadata": {"path": folder}})
+            client.coalesce_streams = True
+            client.execute()
         except CellExecutionError as error:
             raise SystemExit(f"{source.relative_to(ROOT)}: {error.ename}: {error.evalue}") from None
     return found
@@ -78,19 +80,21 @@ def _page(source: Path, found: Any) -> str:
 
     def with_output(block: re.Match[str]) -> str:
         shown = map(_output, next(cells).outputs)
-        return "\n\n".join([block[0], *shown])
+        return "\n\n".join([block[0], *filter(None, shown)])
 
     return BLOCK.sub(with_output, source.read_text())
 
 
 def _output(one: Any) -> str:
-    """Return an output as Markdown: a picture, HTML, or text."""
+    """Return an output as Markdown: a picture, HTML, or text, whose lines may be broken if it is no table."""
     data = one.get("data", {})
     if "image/png" in data:
         return _raw(f'<img alt="What the cell above draws" src="data:image/png;base64,{data["image/png"].strip()}">')
     if "text/html" in data:
         return _raw(data["text/html"])
-    return _raw(f"<pre>{escape(one.get('text') or data.get('text/plain', ''))}</pre>")
+    text = (one.get("text") or data.get("text/plain", "")).rstrip()
+    kind = "" if re.search(r"\S {2,}\S|\n ", text) else ' class="words"'
+    return _raw(f"<pre{kind}>{escape(text)}</pre>") if text else ""
 
 
 def _raw(html: str) -> str:

@@ -154,7 +154,7 @@ class Ledger(Shown, Sequence[Release]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Ledger of {len(self)} releases in {self._epochs} epochs>"
+        return f"<Ledger of {plural(len(self), 'release')} in {plural(self._epochs, 'epoch')}>"
 
     def plot(self, ax: Axes | None = None, *, viable: Sequence[Arm] | None = None) -> Figure:
         """Plot the released means of each arm over the epochs, with radii of 95 %, and return the figure.

@@ -114,6 +114,7 @@ class Totals(Driver):
             steps = grid.encode_checked(grid.check_array(given), self._noise).astype(np.int64)
             if steps.size != count:
                 raise ArgumentError(f"arm {arm!r} needs {count:,} rewards, got {steps.size:,}")
+            steps = plan.statistic.counted(steps, grid.width, self._noise)
             if plan.many_tests:
                 return steps
             sums = plan.statistic.accumulator(grid.width)

@@ -12,7 +12,7 @@ from html import escape
 from io import BytesIO
 from typing import Any
 
-from discreet._display import Page, Table
+from discreet._display import Page, Table, marked
 from discreet._version import __version__
 from discreet._wording import plural
 from discreet.core.algorithm import Algorithm
@@ -49,6 +49,7 @@ table { border-collapse: collapse; } .scroll { overflow-x: auto; }
 th, td { padding: 0.25rem 0.9rem 0.25rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
 th { font-weight: 600; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+@media (max-width: 40rem) { td:last-child { min-width: 12rem; overflow-wrap: anywhere; } }
 .soft { color: var(--soft); } .bad { color: var(--bad); font-weight: 600; } code { overflow-wrap: anywhere; }
 """
 
@@ -182,7 +183,7 @@ class PrivacyReport:
             if isinstance(facts, Table):
                 parts.append(_html(facts))
             elif isinstance(facts, list):
-                parts.append(f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in facts)}</ul>")
+                parts.append(f"<ul>{''.join(f'<li>{marked(line)}</li>' for line in facts)}</ul>")
             else:
                 rows = "".join(f"<tr><th>{escape(k)}</th><td>{escape(str(v))}</td></tr>" for k, v in facts.items())
                 parts.append(f'<div class="scroll"><table>{rows}</table></div>')

@@ -187,7 +187,7 @@ def _statistic(plan: Plan, grid: Grid, values: NDArray[np.float64]) -> Any:
     if plan.statistic is Statistic.TOTAL:
         return grid.encode(float(values[0])) if values.size == 1 else grid.total(values)
     sums = plan.statistic.accumulator(grid.width)
-    sums.add(grid.encode_checked(grid.check_array(values)))
+    sums.add(plan.statistic.counted(grid.encode_checked(grid.check_array(values)), grid.width))
     return sums.values
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from discreet._growing import GrowingList
-from discreet.stopping._first_passage import FirstPassage
+from discreet.stopping._inverse.first_passage import FirstPassage
 
 LAST = 2**50
 """Rewards after which there are no more tests: nobody has that many."""
@@ -54,10 +54,11 @@ class Schedule:
         alpha: The relative error of an estimate.
         beta: The probability that it is larger.
         epsilon: The inverse of the noises' scale; infinite without noise.
+        parts: The number of grid steps in a reward of 1. Noises are whole numbers of steps.
     """
 
-    def __init__(self, alpha: float, beta: float, epsilon: float) -> None:
-        self.alpha, self.epsilon = alpha, epsilon
+    def __init__(self, alpha: float, beta: float, epsilon: float, parts: int = 1) -> None:
+        self.alpha, self.epsilon, self._parts = alpha, epsilon, parts
         self._rest = _REST * beta
         self.chance = (beta - 8 * self._rest) / 2
         """The chance of an estimate that is too low, and of one that is too high."""
@@ -67,7 +68,8 @@ class Schedule:
         self.highest = self._shape(LAST)
         """About the highest level, that of the rarest rewards."""
         width = 2.2 * alpha * self.highest + 2 * math.sqrt(-2 * math.log(self._rest) * self.highest)
-        self._unit = max(1, round(_COARSE * math.sqrt(self.highest)))
+        coarse = _COARSE * math.sqrt(self.highest)
+        self._unit = max(1.0, float(round(coarse))) if parts == 1 else coarse
         self._reserve = _RESERVE[width > self._passage().most_sums]
         share = self._noise / (self._noise + self.highest)
         self.growth = 1 + max(alpha / 20, min(alpha / 6, 0.002)) * (1 + share)
@@ -77,7 +79,7 @@ class Schedule:
 
     def _passage(self) -> FirstPassage:
         """Return a recursion before its first test."""
-        return FirstPassage(self.epsilon, self._rest, self._unit)
+        return FirstPassage(self.epsilon, self._rest, self._unit, self._parts)
 
     def _shape(self, count: int) -> float:
         """Return the level that the normal approximation asks for after `count` rewards."""
@@ -146,13 +148,14 @@ class Schedule:
 
 
 @lru_cache(maxsize=64)
-def schedule_for(alpha: float, beta: float, epsilon: float) -> Schedule:
-    """Return the tests for an alpha, a beta and an epsilon; the same object each time.
+def schedule_for(alpha: float, beta: float, epsilon: float, parts: int = 1) -> Schedule:
+    """Return the tests for an alpha, a beta, an epsilon and a grid; the same object each time.
 
     Args:
         alpha: The relative error of an estimate.
         beta: The probability that it is larger.
         epsilon: The inverse of the noises' scale; infinite without noise.
+        parts: The number of grid steps in a reward of 1. Noises are whole numbers of steps.
 
     >>> tests = schedule_for(0.1, 0.05, 1.0).tests
     >>> tests[0]
@@ -160,4 +163,4 @@ def schedule_for(alpha: float, beta: float, epsilon: float) -> Schedule:
     >>> tests[200].count, tests[200].level
     (338, 190)
     """
-    return Schedule(alpha, beta, epsilon)
+    return Schedule(alpha, beta, epsilon, parts)

@@ -40,12 +40,14 @@ class FirstPassage:
         epsilon: The inverse of the noises' scale; infinite without noise.
         rest: Sums and noises whose chance is below this are not followed.
         unit: Values of B are rounded to multiples of this.
+        parts: The number of steps in a reward of 1. Noises are whole numbers of steps.
     """
 
-    def __init__(self, epsilon: float, rest: float, unit: int = 1) -> None:
+    def __init__(self, epsilon: float, rest: float, unit: float = 1, parts: int = 1) -> None:
         self.epsilon, self._deviations = epsilon, math.sqrt(-2 * math.log(rest))
-        self._least, self._early_weights = _level_noise(epsilon, rest, unit, upwards=False)
-        self._most, self._late_weights = _level_noise(epsilon, rest, unit, upwards=True)
+        self._none = 1 + math.exp(-epsilon / parts)  # 2/this is the factor of Pr[A >= x], for x above 0
+        self._least, self._early_weights = _level_noise(epsilon / parts, rest, unit, parts, upwards=False)
+        self._most, self._late_weights = _level_noise(epsilon / parts, rest, unit, parts, upwards=True)
         self.most_sums = MOST_SUMS * (_MORE if self._least.size <= _VALUES else 1)
         """The most sums that are followed."""
         self.count = 0
@@ -249,7 +251,7 @@ class FirstPassage:
         margin = self._sums - level
         if math.isinf(self.epsilon):
             return (margin[:, None] >= noise).astype(np.float64)
-        scaled = np.exp(np.minimum(self.epsilon * margin, _STEEP)) * (2 / (1 + math.exp(-self.epsilon)))
+        scaled = np.exp(np.minimum(self.epsilon * margin, _STEEP)) * (2 / self._none)
         tail: Floats = np.minimum(np.outer(scaled, np.exp(-self.epsilon * noise)), 1.0)
         return tail
 
@@ -268,14 +270,22 @@ def _log_choices(count: int, ones: NDArray[np.int64]) -> Floats:
     return logs
 
 
-def _level_noise(epsilon: float, rest: float, unit: int, upwards: bool) -> tuple[Floats, Floats]:
-    """Return values of B and their chances, with B rounded up or down. What lies beyond the last is left out."""
+def _level_noise(epsilon: float, rest: float, unit: float, parts: int, upwards: bool) -> tuple[Floats, Floats]:
+    """Return values of B and their chances, with B rounded up or down. What lies beyond the last is left out.
+
+    Args:
+        epsilon: The inverse of the noises' scale in steps.
+        rest: What may be left out.
+        unit: Values are rounded to multiples of this.
+        parts: The number of steps in 1.
+        upwards: True to round up.
+    """
     if math.isinf(epsilon):
         return np.zeros(1), np.ones(1)
     largest = math.ceil(-math.log(rest) / epsilon)
-    unit = max(1, min(unit, largest // 4))
-    if largest <= _VALUES * unit:
-        ends = np.arange(0, largest + 1 + unit, unit)
+    steps = max(1, min(round(unit * parts), largest // 4))
+    if largest <= _VALUES * steps:
+        ends = np.arange(0, largest + 1 + steps, steps)
     else:
         marks = _LATE if upwards else _EARLY
         ends = np.unique(np.ceil(np.append(marks[marks < largest * epsilon], largest * epsilon) / epsilon)).astype(
@@ -283,7 +293,7 @@ def _level_noise(epsilon: float, rest: float, unit: int, upwards: bool) -> tuple
         )
     at_least = np.where(ends > 0, 2 * np.exp(-epsilon * ends) / (1 + math.exp(-epsilon)), 1.0)
     values = ends[1:] - 1 if upwards else ends[:-1]
-    return values.astype(np.float64), at_least[:-1] - at_least[1:]
+    return values / parts, at_least[:-1] - at_least[1:]
 
 
 def _banded(kernel: Floats, values: Floats) -> Floats:

@@ -54,6 +54,7 @@ SECTIONS = {
     "Statistical studies": "Broken promises, and how many were allowed on average.",
     "Samples of dp-inverse": "Mean number over the fixed one that somebody would take who knows the mean p of 0/1 "
     "samples, by the normal approximation.",
+    "Samples of dp-mean": "Mean number over that of the better of dp-inverse and dp-bernstein, at beta = 0.05.",
     "Supply chain": "",
 }
 KEY, OUTCOMES = "page", ("passed", "failed", "error", "skipped")

@@ -9,6 +9,7 @@ from discreet.core import checks
 from discreet.core.errors import ArgumentError
 from discreet.core.grid import Grid, unbool
 from discreet.core.noise import Noise, uniforms
+from discreet.core.statistics import Statistic
 
 
 def toss(values: NDArray[Any], most: float, noise: Noise | None = None) -> NDArray[Any]:
@@ -28,6 +29,18 @@ def toss(values: NDArray[Any], most: float, noise: Noise | None = None) -> NDArr
         drawn = uniforms(noise, int(between.sum()))
         chances[between] = drawn < chances[between]
     return chances
+
+
+def counted(statistic: Statistic, steps: NDArray[Any], width: int, noise: Noise | None = None) -> NDArray[Any]:
+    """Return rewards as a statistic adds them up: for `COINS` 0 or the width, with the same means; else as they are.
+
+    Args:
+        statistic: The statistic.
+        steps: Rewards in steps above the grid's floor.
+        width: The grid's width in steps.
+        noise: A simulated source of random numbers; by default the private one.
+    """
+    return toss(steps, width, noise).astype(np.int64) * width if statistic is Statistic.COINS else steps
 
 
 class UnbiasedGrid(Grid):

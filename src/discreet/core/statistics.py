@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.core.coins import toss
-from discreet.core.noise import Noise
-
 Steps = NDArray[Any]
 """Rewards on the grid, as whole numbers of steps above its floor."""
 
@@ -34,16 +31,6 @@ class Statistic(StrEnum):
         """The kinds of its integers, in the order in which they are released."""
         return ("squares", "total") if self is Statistic.PAIRS else ("total",)
 
-    def counted(self, steps: Steps, width: int, noise: Noise | None = None) -> Steps:
-        """Return rewards as they are added up: 0 or the width for `COINS`, with their means, else as they are.
-
-        Args:
-            steps: Rewards in steps above the grid's floor.
-            width: The grid's width in steps.
-            noise: A simulated source of random numbers; by default the private one.
-        """
-        return toss(steps, width, noise).astype(np.int64) * width if self is Statistic.COINS else steps
-
     def sensitivities(self, width: int) -> tuple[int, ...]:
         """Return the most by which one changed reward moves each part.
 
@@ -65,7 +52,7 @@ class Statistic(StrEnum):
         return (count // 2 * width, count * width) if self is Statistic.PAIRS else (count * width,)
 
     def accumulator(self, width: int) -> Accumulator:
-        """Return an empty accumulator for rewards on a grid of this width, each as `counted` returns it."""
+        """Return an empty accumulator for rewards on a grid of this width, each as `coins.counted` returns it."""
         return PairsAccumulator(width) if self is Statistic.PAIRS else TotalAccumulator(width)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._display import Page, Shown
+from discreet.core.coins import counted
 from discreet.core.errors import FinishedError, StateError
 from discreet.core.grid import CHUNK
 from discreet.core.ledger import Ledger
@@ -255,7 +256,7 @@ class Stream(Driver):
 
     def _counted(self, plan: Plan, steps: NDArray[Any]) -> NDArray[Any]:
         """Return samples as the plan's statistic adds them up."""
-        return plan.statistic.counted(steps, self._algorithm.grid.width, self._noise)
+        return counted(plan.statistic, steps, self._algorithm.grid.width, self._noise)
 
     def _fill_tests(self, plan: Plan, steps: NDArray[Any]) -> NDArray[Any]:
         """Close the tests that samples complete, one of them at least, and return the samples that are left."""

@@ -100,7 +100,7 @@ class InverseSampling(StoppingRule):
         if test is None:
             return Plan(self.epoch + 1, {None: self._at_most(LAST)})
         tests = [test, *self._tests_after(self._tests)]
-        counts, limits = tuple(one.count for one in tests), tuple(one.level * self.grid.width for one in tests)
+        counts, limits = tuple(one.count for one in tests), tuple(round(one.level * self.grid.width) for one in tests)
         query = ThresholdQuery(counts, limits, self._price, None, Measure.ONE_SIDED)
         return self._plan_until(counts[-1], query, self.statistic)
 

@@ -18,6 +18,7 @@ _FASTEST = 0.3  # in powers of the times' growth: a level must not outrun the su
 _COARSE = 0.02  # of a sum's standard deviation: values of the level's noise may be rounded to this
 _TRIAL = 1.7  # up to this many times the first test, no level may be beyond reach, or the first one
 _LATER = 1.15  # comes later by this factor
+_HIGHER = 1.1  # levels end where the normal approximation would for about so many times the variance
 _BELOW = 0.97  # the recursion follows sums of means down to this part of the least that matters
 
 
@@ -27,12 +28,12 @@ class InverseTest:
 
     Attributes:
         count: The number of 0/1 rewards before it.
-        level: What their noisy sum must reach.
+        level: What their noisy sum must reach: a whole number, less a half where noises are no whole numbers.
         estimate: What their mean is said to be, if it halts.
     """
 
     count: int
-    level: int
+    level: float
     estimate: float
 
 
@@ -81,10 +82,11 @@ class Schedule:
         """Return a recursion before its first test."""
         return FirstPassage(self.epsilon, self._rest, self._unit, self._parts)
 
-    def _shape(self, count: int) -> float:
-        """Return the level that the normal approximation asks for after `count` rewards."""
-        slope = 1 + self._squares / count
-        return (self._squares + math.sqrt(self._squares * (self._squares + 4 * slope * self._noise))) / (2 * slope)
+    def _shape(self, count: int, times: float = 1.0) -> float:
+        """Return the level that the normal approximation asks for, with so many times the variance of rewards."""
+        squares = times * self._squares
+        slope = 1 + squares / count
+        return (squares + math.sqrt(squares * (squares + 4 * slope * self._noise))) / (2 * slope)
 
     def typical(self, mean: float) -> int:
         """Return about how many rewards it takes, without computing levels.
@@ -95,7 +97,7 @@ class Schedule:
         low, high = 1, LAST
         while high - low > 1:
             middle = (low + high) // 2
-            reached = mean * middle >= (1 + self.alpha / 2) * self._shape(middle)
+            reached = mean * middle >= self._shape(middle, _HIGHER)
             low, high = (low, middle) if reached else (middle, high)
         return high
 
@@ -129,7 +131,7 @@ class Schedule:
                 level, highest = passage.least_level(lowest / most, self.chance, level), lowest
             passage.test(level)
             estimate = min(estimate, math.sqrt(lowest * highest))
-            yield InverseTest(count, level, estimate)
+            yield InverseTest(count, level - passage.lowered if passage.lowered else level, estimate)
             wanted = _AGILITY * (self._reserve - apart / self.alpha) / self.alpha
             factor *= self.growth ** max(-_FASTEST, min(_FASTEST, wanted))
             largest = passage.least_mean(self.chance, largest, largest / self.growth)

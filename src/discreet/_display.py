@@ -55,6 +55,14 @@ class Table:
         columns = list(zip(*self.rows, strict=True)) or [()] * len(self.headings)
         return [any(isinstance(cell, Real) and not isinstance(cell, bool) for cell in cells) for cells in columns]
 
+    def lines(self) -> list[str]:
+        """Return it as lines of plain text."""
+        rows = [tuple(self.headings), *(tuple(map(words, row)) for row in self.shown)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        forms = [f"{'>' if right else '<'}{width}" for width, right in zip(widths, self.on_the_right, strict=True)]
+        table = [f"  {'  '.join(map(format, row, forms))}".rstrip() for row in rows]
+        return [self.title, *table] if self.title else table
+
 
 @dataclass(frozen=True)
 class Page:
@@ -82,7 +90,7 @@ class Page:
         lines = [self.title]
         lines += [f"  {name:<{widest}}  {words(value)}" for name, value in self.facts.items()]
         for table in self.tables:
-            lines += [table.title] * bool(table.title) + _lines(table)
+            lines += table.lines()
         return "\n".join([*lines, *self.notes])
 
     def html(self) -> str:
@@ -162,14 +170,6 @@ def _number(value: Real) -> str:
     number = float(value)
     in_full = abs(number) < 1e15 and (number.is_integer() or abs(number) >= 1e3)
     return f"{number:,.0f}" if in_full else f"{number:.4g}"
-
-
-def _lines(table: Table) -> list[str]:
-    """Return a table as lines of text."""
-    rows = [tuple(table.headings), *(tuple(map(words, row)) for row in table.shown)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    forms = [f"{'>' if right else '<'}{width}" for width, right in zip(widths, table.on_the_right, strict=True)]
-    return [f"  {'  '.join(map(format, row, forms))}".rstrip() for row in rows]
 
 
 def _html_table(table: Table) -> str:

@@ -89,7 +89,7 @@ def test_at_the_papers_scale_it_has_the_known_relaxation():
         ({"gamma": 1.0}, r"gamma must lie strictly between 0 and 1, got 1.0"),
         (
             {"preset": "2015"},
-            "preset must be 'event-level' or 'mishra-thakurta-2015' or 'thesis' or 'all-trees', got '2015'",
+            "preset must be 'event-level', 'mishra-thakurta-2015', 'thesis' or 'all-trees', got '2015'",
         ),
         ({"horizon": None}, "horizon must be a number, got None"),
     ],

@@ -18,7 +18,10 @@ def test_it_says_what_python_says(run, data):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("recommend --arms 4 --epsilon 1 --goal regrets", "goal must be 'regret' or 'best-arm'"),
+        (
+            "recommend --arms 4 --epsilon 1 --goal regrets",
+            "got 'regrets'; did you mean 'regret'?",
+        ),
         ("recommend --epsilon 1", "Missing option '--arms'"),
         ("recommend --arms 1 --epsilon 1", "arms must be at least 2"),
     ],

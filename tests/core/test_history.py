@@ -4,7 +4,8 @@ import pytest
 
 import discreet
 from discreet import Bandit, SimulatedNoise, Totals
-from discreet.core.history import means, picture, running_means
+from discreet.core.grid import Grid
+from discreet.core.history import Mean, means, picture, picture_of, running_means
 
 
 def elimination():
@@ -52,6 +53,25 @@ def test_of_many_epochs_running_means_are_shown(policy):
     (panel,) = picture(ledger, grid, ledger.epochs).panels
     assert panel.x_log
     assert all(len(line.x) < 600 for line in panel.lines)
+
+
+def test_early_means_that_are_far_off_do_not_hide_the_last_ones():
+    grid = Grid(0.0, 1.0)
+    found = {"A": [Mean(1, "A", 100, -0.4, 0.9), Mean(2, "A", 99_900, 0.036, 0.003)]}
+    found["B"] = [Mean(1, "B", 100, 0.7, 0.9), Mean(2, "B", 99_900, 0.030, 0.003)]
+    (panel,) = picture_of(found, grid, "means").panels
+    assert (panel.y_from, panel.y_to) == (pytest.approx(0.027 - 0.024), pytest.approx(0.039 + 0.024))
+    (near,) = picture_of({arm: own[1:] for arm, own in found.items()}, grid, "means").panels
+    assert (near.y_from, near.y_to) == (None, None)
+
+
+def test_running_means_of_few_epochs_are_those_of_all_rewards_at_each():
+    driver = elimination()
+    ledger, grid = driver.ledger, driver.algorithm.grid
+    own = [one for one in running_means(ledger, grid, ledger.epochs) if one.arm == "A"]
+    assert [one.epoch for one in own] == sorted({one.epoch for one in means(ledger, grid)})
+    assert own[-1].rewards == sum(one.rewards for one in means(ledger, grid) if one.arm == "A")
+    assert own[-1].mean == pytest.approx(0.9, abs=own[-1].radius)
 
 
 def test_an_empty_ledger_is_an_empty_picture():

@@ -267,7 +267,7 @@ def test_workers_must_be_a_whole_number(name, workers):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": "spark"}, "engine must be 'serial' or 'threads' or 'processes' or 'dask' or 'ray', got 'spark'"),
+        ({"name": "spark"}, "engine must be 'serial', 'threads', 'processes', 'dask' or 'ray', got 'spark'"),
         ({"name": "threads", "address": "tcp://host:1"}, "address must be left out: engine 'threads'"),
         ({"name": "serial", "workers": 2}, "workers must be 1 or left out with engine 'serial', got 2"),
         ({"name": "dask", "address": "tcp://host:1", "workers": 2}, "workers must be left out with an address"),

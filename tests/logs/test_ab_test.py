@@ -72,6 +72,12 @@ def test_several_variants_and_a_margin():
     found = answer(log((0.2, 0.21, 0.4)), base_rate=0.2)
     assert found.verdicts["C"] == "shown"
     assert {row["arm"]: row["verdict"] for row in found.table()}["A"] == "control"
+    first, *lines = str(found).splitlines()
+    assert first == "Better than A: C; not shown to be: B."
+    assert [line.split(":")[0] for line in lines if " than A: " in line] == [
+        "B was not shown to be better than A",
+        "C is better than A",
+    ]
     worse = answer(log((0.3, 0.3)), lift=None, effect=0.0, margin=0.1, base_rate=0.3)
     assert "B is not worse than A by 0.1 or more" in worse.claim
 

@@ -47,27 +47,25 @@ def test_the_best_arm_of_a_file(table, tmp_path):
     assert (answer.reached, answer.best_arm, answer.epsilon, answer.simulated) == (True, "red", 1.0, False)
     assert 0 < answer.rows_read < 30_000
     assert (answer.log_rows, sum(answer.available.values())) == (33_000, 30_000)
-    claim, whom, source, empty, head, *rows = str(answer).splitlines()
+    claim, head, *rows, whom, source = str(answer).splitlines()
     assert claim == "red is the best of 3 arms, with probability 0.95 at least, if rows are independent draws."
     assert whom.startswith("Private, epsilon = 1 for each 'user', with all rows that it has: each reward enters")
     read = f"{answer.rows_read:,}"
     assert source == (
         f"It read {read} rows in random order; the log has 33,000 of 30,000 units in 'user', one of each."
     )
-    assert (empty, head.split(), [row.split()[0] for row in rows]) == (
-        "",
-        ["arm", "mean", "radius", "rows", "left"],
-        ["blue", "green", "red"],
-    )
+    assert head.split() == ["arm", "mean", "radius", "rows", "left"]
+    assert [row.split()[0] for row in rows] == ["blue", "green", "red"]
     assert sum(int(row.split()[3].replace(",", "")) for row in rows) == answer.rows_read
     found = json.loads(answer.to_json())
     assert (found["best_arm"], found["rows_read"], found["unit"]) == ("red", answer.rows_read, "user")
     assert found["epsilon_spent"] == pytest.approx(1.0)
     assert list(answer.to_pandas()["arm"]) == ["blue", "green", "red"]
-    assert "<b>red is the best of 3 arms" in answer._repr_html_()
-    axes = answer.plot().axes[0]
-    assert len(axes.get_legend_handles_labels()[1]) == 3
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"blue", "green", "red (best)"}
+    assert "<strong>red is the best of 3 arms" in answer._repr_html_()
+    assert "<img" in answer._repr_html_()
+    figure = answer.plot()
+    assert set(figure.axes[0].get_legend_handles_labels()[1]) == {"blue (gone)", "green (gone)", "red (best)"}
+    assert figure.get_suptitle().replace("\n", " ") == answer.claim
 
 
 def epoch_without(arm, answer):

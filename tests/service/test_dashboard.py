@@ -20,6 +20,7 @@ with warnings.catch_warnings():
 from discreet.service import dashboard
 from discreet.service.dashboard import pages, sessions, shared
 from discreet.service.dashboard.formatting import apart, within
+from discreet.service.dashboard.forms import experiment as form
 from discreet.service.dashboard.summaries import chart, eliminations, headline, progress
 from discreet.service.experiments import tokens
 from discreet.service.experiments.control import Control
@@ -770,6 +771,16 @@ def test_empty_states_say_what_to_do(board, admin, file, tmp_path):
     fresh = admin.get("/experiments/{reminder_time}").text
     assert "What next?" in fresh
     assert board.path("/v1/experiments/{reminder_time}/assignments") in fresh
+
+
+def test_algorithms_are_listed_by_what_they_are_for(admin, control):
+    groups = [tag for name, tag in Tags(admin.get("/experiments/new").text).found if name == "optgroup"]
+    titles = [tag["label"] for tag in groups]
+    assert titles[0] == "Drop arms until the best one is left, and show that"
+    assert {"Find the best arm, and end", "Test arms against a control", "Find one mean"} <= set(titles)
+    known = control.algorithms()
+    listed = [each.name for _, members in form.groups(known) for each in members]
+    assert sorted(listed) == sorted(each.name for each in known)
 
 
 # ---------------------------------------------------------------------- forms

@@ -43,9 +43,8 @@ class UCB(StepWisePolicy):
 
     def indices(self, time: int) -> list[float]:
         """Return the bound B of each arm at a time step."""
-        log, width, sqrt = 2 * math.log(time), self.grid.width, math.sqrt
-        both = zip(self._totals, self.pulls, strict=True)
-        return [total / (pulls * width) + sqrt(log / pulls) for total, pulls in both]
+        log, width, sqrt, totals = 2 * math.log(time), self.grid.width, math.sqrt, self._totals
+        return [totals[arm] / (pulls * width) + sqrt(log / pulls) for arm, pulls in enumerate(self.pulls)]
 
     def choose(self, time: int) -> int:
         """Return the index of the arm to pull at a time step: of the largest bound, and among equals the first."""

@@ -70,7 +70,8 @@ def run(arguments: Sequence[str]) -> int:
             complain(str(error), "interrupted; ")
             return INTERRUPTED
         except ModuleNotFoundError as error:
-            complain(f"{missing_package(error)} is not installed: {install('lab')}")
+            missing = missing_package(error)
+            complain(str(error) if "pip install" in str(error) else f"{missing} is not installed: {install('lab')}")
         except BrokenPipeError:  # the reader, such as head, has closed the pipe: nothing more can be flushed to it
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:

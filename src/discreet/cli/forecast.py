@@ -64,14 +64,18 @@ def _forecast(
         float | None,
         real("How often the answer may be wrong, or a test may miss the lift.", show_default="0.05, of a test 0.2"),
     ] = None,
-    test: Annotated[bool, flag("With --base-rate and --lift: forecast a test of arms against a control.")] = False,
+    test: Annotated[
+        bool, flag("With --base-rate and --lift: forecast a test of arms against a control.", "--test")
+    ] = False,
     per_day: Annotated[float | None, real("How many people come in a day, for a forecast in days.")] = None,
     window_days: Annotated[
         float | None, real("How many days a reward is waited for; each epoch waits that long.")
     ] = None,
     unit: Annotated[str, option("NAME", "Whom epsilon covers: reward, or person (who may come back).")] = "reward",
     policy: Annotated[str | None, option("NAME", "An elimination.", show_default="what `recommend` names")] = None,
-    figure: Annotated[Path | None, option("FILE", "Also draw people against epsilon into this file.")] = None,
+    figure: Annotated[
+        Path | None, option("FILE", "Also draw people against epsilon into this file.", "--figure", "--plot")
+    ] = None,
     seed: Annotated[int, whole("The seed of the simulation.")] = 0,
     json: Json = False,
 ) -> None:

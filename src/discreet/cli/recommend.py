@@ -23,8 +23,8 @@ def _recommend(
     horizon: Annotated[int | None, whole("How many pulls there are in all, if you know; 1e6 is fine.")] = None,
     beta: Annotated[float, real("For best-arm: how often the arm that is found may be a wrong one.")] = 0.05,
     at_once: Annotated[int, whole("For regret: how many people may need an arm at the same time.")] = 1,
-    delayed: Annotated[bool, flag("Rewards come hours or days later, or never.")] = False,
-    drifting: Annotated[bool, flag("All arms' rewards change together over time.")] = False,
+    delayed: Annotated[bool, flag("Rewards come hours or days later, or never.", "--delayed")] = False,
+    drifting: Annotated[bool, flag("All arms' rewards change together over time.", "--drifting")] = False,
     unit: Annotated[str, option("NAME", f"Whom epsilon covers: a {' or a '.join(UNITS)} who comes back.")] = "reward",
     json: Json = False,
 ) -> None:

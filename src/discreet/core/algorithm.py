@@ -248,15 +248,16 @@ class Algorithm(ABC):
 
     def _fits(self, plan: Plan, releases: Sequence[Release]) -> bool:
         """Return True if releases are of the plan's epoch, and as many as its query asks for."""
-        query, arms = plan.query, len(plan.pulls)
+        epoch, pulls, query, _ = plan
         if not releases:
             return not plan.releases
-        first = releases[0]
+        first, arms = releases[0], len(pulls)
         tests = first.kind == _TESTS
-        if first.epoch != plan.epoch or tests is not isinstance(query, ThresholdQuery | VectorsQuery):
-            return False
         if isinstance(query, TotalsQuery):
-            return len(releases) == (arms - len(query.held)) * len(query.epsilons)
+            wanted = (arms - len(query.held)) * len(query.epsilons)
+            return first.epoch == epoch and not tests and len(releases) == wanted
+        if first.epoch != epoch or tests is not isinstance(query, ThresholdQuery | VectorsQuery):
+            return False
         if isinstance(query, VectorsQuery):
             halted = Vector.halted(query.vectors, releases[1:])
             return first.above is bool(halted) and len(releases) == 1 + sum(map(len, halted.values()))

@@ -144,10 +144,12 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
     >>> choice("waiting", "serv", ("refuse", "serve"))
     Traceback (most recent call last):
         ...
-    discreet.core.errors.ArgumentError: waiting must be 'refuse' or 'serve', got 'serv'
+    discreet.core.errors.ArgumentError: waiting must be 'refuse' or 'serve', got 'serv'; did you mean 'serve'?
     """
     if value not in options:
-        raise ArgumentError(f"{name} must be {' or '.join(map(repr, options))}, got {value!r}")
+        *most, last = map(repr, options)
+        known = f"{', '.join(most)} or {last}" if most else last
+        raise ArgumentError(f"{name} must be {known}, got {value!r}{did_you_mean(value, options)}")
     return str(value)
 
 
@@ -166,8 +168,8 @@ def did_you_mean(value: Any, known: Iterable[str]) -> str:
     import difflib  # noqa: PLC0415  (for messages alone)
 
     by_letters = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(str(value).lower().replace("_", "-"), by_letters, n=1, cutoff=0.7)
-    near = near or difflib.get_close_matches(str(value).lower(), by_letters, n=1, cutoff=0.7)
+    near = difflib.get_close_matches(str(value).lower().replace("_", "-"), by_letters, n=1, cutoff=0.6)
+    near = near or difflib.get_close_matches(str(value).lower(), by_letters, n=1, cutoff=0.6)
     return f"; did you mean {by_letters[near[0]]!r}?" if near else ""
 
 

@@ -1,7 +1,7 @@
 """Released means of the arms with their radii, and their picture over the epochs."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from discreet._pictures import MARKERS, PALETTE, Line, Panel, Picture
@@ -82,7 +82,7 @@ def latest_means(ledger: Sequence[Release], grid: Grid) -> list[Mean]:
 
 
 def running_means(ledger: Iterable[Release], grid: Grid, epochs: int) -> Iterator[Mean]:
-    """Yield each arm's mean of all its rewards so far, at about two hundred epochs.
+    """Yield each arm's mean of all its rewards so far, at each epoch or, of many, at about two hundred.
 
     A release takes the place of those before it whose rewards it covers, as a node of a tree does.
 
@@ -91,7 +91,8 @@ def running_means(ledger: Iterable[Release], grid: Grid, epochs: int) -> Iterato
         grid: The grid of the rewards.
         epochs: The number of epochs that have closed.
     """
-    times = {round(epochs ** (mark / _FEW)) for mark in range(_FEW + 1)} | {epochs}
+    few = range(1, epochs + 1)
+    times = few if epochs <= _FEW else {round(epochs ** (mark / _FEW)) for mark in range(_FEW + 1)}
     standing: dict[Arm, list[Release]] = {}
     shown = 0
     for release in ledger:
@@ -129,6 +130,28 @@ def picture(ledger: Sequence[Release], grid: Grid, epochs: int, viable: Sequence
     found: dict[Arm, list[Mean]] = {}
     for one in running_means(ledger, grid, epochs) if many else means(ledger, grid):
         found.setdefault(one.arm, []).append(one)
+    title = "released means of all rewards so far" if many else "released means of each epoch"
+    return picture_of(found, grid, title, viable)
+
+
+def picture_of(
+    found: Mapping[Arm, Sequence[Mean]],
+    grid: Grid,
+    title: str,
+    viable: Sequence[Arm] | None = None,
+    best: Arm = None,
+) -> Picture:
+    """Return means of each arm over the epochs, with their radii; a cross where an arm has gone.
+
+    Args:
+        found: The means of each arm, in order.
+        grid: The grid of the rewards.
+        title: What means they are.
+        viable: The arms that have not gone; by default those that the last means are of.
+        best: The arm that was found to be the best, if any.
+    """
+    found = {arm: own for arm, own in found.items() if own}
+    many = max((own[-1].epoch for own in found.values()), default=0) > _FEW
     last = max((own[-1].epoch for own in found.values()), default=0)
     stay = {arm for arm, own in found.items() if (own[-1].epoch == last if viable is None else arm in viable)}
     lines: list[Line] = []
@@ -136,14 +159,27 @@ def picture(ledger: Sequence[Release], grid: Grid, epochs: int, viable: Sequence
         colour, marker = PALETTE[index % len(PALETTE)], "" if many else MARKERS[index % len(MARKERS)]
         x, y = [one.epoch for one in own], [one.mean for one in own]
         low, high = ([one.mean + sign * one.radius for one in own] for sign in (-1, 1))
-        label = ("mean" if arm is None else str(arm)) + ("" if arm in stay else " (gone)")
+        more = " (gone)" if arm not in stay else " (best)" if best is not None and arm == best else ""
+        label = ("mean" if arm is None else str(arm)) + more
         lines.append(Line(label, x, y, colour, marker=marker, low=low, high=high, bars=not many))
         if arm not in stay:
             lines.append(Line("", x[-1:], y[-1:], colour, style="", marker="x", size=9))
-    title = "released means of all rewards so far" if many else "released means of each epoch"
     axes: dict[str, Any] = {"x_label": "epoch", "y_label": "mean reward", "x_log": many, "whole_x": not many}
-    room = (grid.high - grid.low) / 4  # early means of few rewards may be far off: what can be true is in sight
-    values = [bound for line in lines if line.low is not None for bound in (*line.low, *line.high)]
-    axes["y_from"] = grid.low - room if min(values, default=0.0) < grid.low - room else None
-    axes["y_to"] = grid.high + room if max(values, default=0.0) > grid.high + room else None
+    axes |= _in_sight([own[-1] for own in found.values()], lines)
     return Picture("means", "", [Panel(f"{title}, with 95 % radii", lines, **axes)], columns=1)
+
+
+def _in_sight(last: Sequence[Mean], lines: Sequence[Line]) -> dict[str, float]:
+    """Return the ends of the y-axis where early means of few rewards, which may be far off, would hide the last ones.
+
+    Args:
+        last: The last mean of each arm.
+        lines: The lines to draw.
+    """
+    if not last:
+        return {}
+    bottom, top = min(one.mean - one.radius for one in last), max(one.mean + one.radius for one in last)
+    room = 2 * (top - bottom)
+    values = [bound for line in lines if line.low is not None for bound in (*line.low, *line.high)]
+    ends = {"y_from": bottom - room} if min(values) < bottom - room else {}
+    return ends | ({"y_to": top + room} if max(values) > top + room else {})

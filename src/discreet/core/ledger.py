@@ -196,11 +196,15 @@ class Ledger(Shown, Sequence[Release]):
         waiting, self._waiting = self._waiting, []
         for releases in waiting:
             for release in releases:
-                if release.kind != _SAMPLES:
-                    self._enter(release)
-            self._epochs += not (releases and _may_grow(releases[-1]))
+                kind = release.kind
+                if kind == _TESTS or (self._tests is not None and kind != _SAMPLES):
+                    self._enter_tests(release)
+                elif kind != _SAMPLES:
+                    self._add_row(release)
+            self._epochs += not (releases and self._tests is releases[-1])
 
-    def _enter(self, release: Release) -> None:
+    def _enter_tests(self, release: Release) -> None:
+        """Enter tests, or what follows tests that had not halted."""
         before, tests = self._tests, release.kind == _TESTS
         if before is not None and not (tests and _starts(before) == _starts(release)):  # it has not grown
             self._add_row(before)
@@ -216,18 +220,18 @@ class Ledger(Shown, Sequence[Release]):
         if not self._owns:
             self._rows, self._owns = self._rows.cut(self._length), True
         rows = self._rows
-        if release.kind == _TESTS or not -_LARGEST <= release.steps < _LARGEST:
+        epoch, name, spans, steps, scale, epsilon, simulated, _, _ = release
+        if name == _TESTS or not -_LARGEST <= steps < _LARGEST:
             rows.others[self._length] = release
-            row = (release.epoch, 0, 0, 0, 0, 0)
+            rows.numbers.fromlist([epoch, 0, 0, 0, 0, 0])
         else:
-            epoch, name, ((arm, first, last),), steps, scale, epsilon, simulated, _, _ = release
             kind = name, scale, epsilon, simulated
             number = rows.kind_numbers.get(kind)
             if number is None:
                 number = rows.kind_numbers[kind] = len(rows.kinds)
                 rows.kinds.append(kind)
-            row = (epoch, self._index[arm], first, last, number, steps)
-        rows.numbers.extend(row)
+            ((arm, first, last),) = spans
+            rows.numbers.fromlist([epoch, self._index[arm], first, last, number, steps])
         self._length += 1
 
 

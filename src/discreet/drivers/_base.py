@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _ROOM = 1 << 16  # bytes that are set aside for a commit, and this many more for each arm:
 _ROOM_OF_AN_ARM = 512
+_NO_FILE = nullcontext()
 
 
 class Driver(Shown, Secret):
@@ -58,7 +59,9 @@ class Driver(Shown, Secret):
         super().__init__()
         if not isinstance(algorithm, Algorithm) or self.family not in (None, algorithm.family):
             wanted = {"policy": "a bandit policy", "rule": "a stopping rule"}.get(self.family or "", "an algorithm")
-            raise ArgumentError(f"{type(self).__name__} needs {wanted}, got {algorithm!r}")
+            make = f"make_{self.family or 'policy'}({algorithm!r}, ...)"
+            meant = f"; make one with {make}" if isinstance(algorithm, str) else ""
+            raise ArgumentError(f"{type(self).__name__} needs {wanted}, got {algorithm!r}{meant}")
         if any(algorithm.taken.values()) or algorithm.epoch:
             raise ArgumentError(f"this {algorithm.key} has learned before; load the driver that it learned in")
         if noise is not None:
@@ -152,7 +155,8 @@ class Driver(Shown, Secret):
         Whatever ends this half-way ends the driver: going on would draw noise for the same rewards again, after a look
         at the first draw. Errors of the curator's checks come before anything was drawn.
         """
-        self._check_process()
+        if self._refusal is not None:
+            self._check_process()
         self._refusal = _HALF_DONE
         try:
             releases = self._curator.release(plan, totals)
@@ -176,7 +180,7 @@ class Driver(Shown, Secret):
 
     def _commit(self) -> AbstractContextManager[None]:
         """Return a block whose releases are in the file when it ends. If that fails, nothing inside has happened."""
-        return nullcontext() if self._file is None else self._write_after(self._file)
+        return _NO_FILE if self._file is None else self._write_after(self._file)
 
     @contextmanager
     def _write_after(self, file: StateFile) -> Iterator[None]:

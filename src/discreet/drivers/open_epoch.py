@@ -46,14 +46,15 @@ class OpenEpoch:
         self, plan: Plan | None, number: int, first: int, window: Window | None, rng: np.random.Generator
     ) -> None:
         pulls = plan.pulls if plan is not None else {}
+        planned = list(pulls.values())
         self.number, self.first = number, first
-        self.learns = plan is not None and plan.learns
+        self.learns = plan is not None and plan.query is not None
         self.names: list[Arm] = list(pulls)
-        self.size = sum(pulls.values())
-        self.dealer = Dealer(list(pulls.values()), rng)
+        self.size = sum(planned)
+        self.dealer = Dealer(planned, rng)
         self.handed_out = self.extra = 0
         self.arms, self.status = array("I"), bytearray()
-        self.sums = [0] * len(pulls)  # exact
+        self.sums = [0] * len(planned)  # exact
         self.missing = self.size if self.learns else 0
         self.deadlines: Deadlines | None = None
         self._in_tickets = window is not None and window.clock is None
@@ -123,11 +124,12 @@ class OpenEpoch:
         Args:
             default: The default, in steps.
         """
-        missing = [0] * len(self.names)
+        totals = self.sums
         if self.missing:
             untold = np.frombuffer(bytes(self.status), np.uint8) == OPEN
-            missing = np.bincount(np.array(self.arms)[untold], minlength=len(self.names)).tolist()
-        return {arm: total + count * default for arm, total, count in zip(self.names, self.sums, missing, strict=True)}
+            missing = np.bincount(np.array(self.arms)[untold], minlength=len(totals)).tolist()
+            totals = [total + count * default for total, count in zip(totals, missing, strict=True)]
+        return {arm: totals[index] for index, arm in enumerate(self.names)}
 
     # ------------------------------------------------------------------ saving
 

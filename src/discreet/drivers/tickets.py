@@ -186,6 +186,9 @@ class Dealer:
         return not self._queue and not self._refill()
 
     def _refill(self) -> bool:
+        if len(self.planned) == 1:
+            self._queue = [0] * min(self.planned[0] - self.dealt[0], _BLOCKS)
+            return bool(self._queue)
         left = [planned - dealt for planned, dealt in zip(self.planned, self.dealt, strict=True)]
         arms = [arm for arm, rest in enumerate(left) if rest]
         if not arms:

@@ -123,7 +123,7 @@ class Totals(Driver):
             return sums.values if len(sums.values) > 1 else sums.values[0]
         raise ArgumentError(
             f"arm {arm!r} needs Sum(total, rewards={count}), such as a number of clicks, or a list of its rewards, got "
-            f"a {type(given).__name__}: it may be a sum of rewards or of grid steps (those are for close_steps)"
+            f"type {type(given).__name__}: it may be a sum of rewards or of grid steps (those are for close_steps)"
         )
 
     def _open_state(self) -> dict[str, Any]:

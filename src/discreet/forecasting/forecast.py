@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet._display import Page, Shown, Table
+from discreet._display import Page
+from discreet._outlooks import Outlooks
 from discreet._wording import rounded
 from discreet.bandits import DPEvidenceBestArm, DPSharpBestArm, Policy
 from discreet.core import checks
@@ -58,7 +58,7 @@ class Outlook:
 
 
 @dataclass(frozen=True)
-class Forecast(Shown):
+class Forecast(Outlooks[Outlook]):
     """The number of people that a question takes at each epsilon: as text, table, JSON and picture.
 
     Args:
@@ -77,18 +77,8 @@ class Forecast(Shown):
     runs: int
     notes: tuple[str, ...]
 
-    def __iter__(self) -> Any:
-        return iter(self.outlooks)
-
-    def __len__(self) -> int:
-        return len(self.outlooks)
-
-    def __getitem__(self, place: int) -> Outlook:
-        return self.outlooks[place]
-
-    def columns(self) -> dict[str, list[float | None]]:
-        """Return the columns of a table for people, by their headings."""
-        shown: dict[str, list[float | None]] = {
+    def _columns(self) -> dict[str, list[Any]]:
+        shown: dict[str, list[Any]] = {
             "epsilon": [row.epsilon for row in self.outlooks],
             "people, mean": [_people(row.mean) for row in self.outlooks],
             "median": [_people(row.median) for row in self.outlooks],
@@ -99,32 +89,16 @@ class Forecast(Shown):
         }
         if not self.runs:
             shown["days, promised at most"] = [_days(row.worst_days) for row in self.outlooks]
-        return {heading: cells for heading, cells in shown.items() if any(cell is not None for cell in cells)}
+        return shown
 
     def _page(self) -> Page:
-        columns = self.columns()
-        table = Table(list(columns), list(zip(*columns.values(), strict=True)))
         title = f"{self.question}: {self.algorithm}"
-        return Page(title, tables=[table], notes=self.notes, picture=self._png, about="people against epsilon")
+        return Page(title, tables=[self._table()], notes=self.notes, picture=self._png, about="people against epsilon")
 
     def _png(self) -> bytes:
         from discreet.forecasting.picture import draw  # noqa: PLC0415  (needs matplotlib)
 
         return draw(self).png()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {**asdict(self), "outlooks": [asdict(row) for row in self.outlooks], "notes": list(self.notes)}
-
-    def to_json(self) -> str:
-        """Return it as JSON text."""
-        return json.dumps(self.to_dict(), indent=2)
-
-    def to_pandas(self) -> Any:
-        """Return a pandas table with a row for each epsilon."""
-        import pandas as pd  # noqa: PLC0415  (half a second: only for those who ask)
-
-        return pd.DataFrame([asdict(row) for row in self.outlooks])
 
     def plot(self) -> Figure:
         """Return a picture of people against epsilon, as a figure of matplotlib."""

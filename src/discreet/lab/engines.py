@@ -362,7 +362,7 @@ def make_engine(name: str, workers: int | None = None, address: str | None = Non
     >>> make_engine("spark")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    discreet.core.errors.ArgumentError: engine must be 'serial' or 'threads' or ... or 'ray', got 'spark'
+    discreet.core.errors.ArgumentError: engine must be 'serial', 'threads', ... or 'ray', got 'spark'
 
     Args:
         name: "serial", "threads", "processes", "dask" or "ray".

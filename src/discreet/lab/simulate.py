@@ -29,6 +29,8 @@ from discreet.lab.sweep import Entry, Name, league
 _FEW_STEPS = 200_000  # in fewer, worker processes take longer to start than they save
 _STEPS_OF_RULE = 1000  # that take as long as one run of a rule as an object, about
 _TIMED_PULLS = 500  # to estimate how long a simulation takes
+_SHORT_RUN = 1000  # pulls, to compile a kernel
+_compiled_rules: set[str] = set()
 
 
 def run_setting(setting: Setting, indices: range | None = None) -> Simulation:
@@ -39,12 +41,25 @@ def run_setting(setting: Setting, indices: range | None = None) -> Simulation:
         indices: The indices of the runs, by default all.
     """
     indices = range(setting.runs) if indices is None else indices
-    start = time.perf_counter()
     run, method = (_rule_runner if setting.is_rule else _policy_runner)(setting)
+    if method == "kernel":
+        _compile(setting, run)
+    start = time.perf_counter()
     rows = zip(*map(run, indices), strict=True)
     kinds = RULE_ARRAYS if setting.is_rule else POLICY_ARRAYS
     arrays: dict[str, Any] = {name: np.array(row, kind) for (name, kind), row in zip(kinds.items(), rows, strict=True)}
     return Simulation(setting, arrays, time.perf_counter() - start, method)
+
+
+def _compile(setting: Setting, run: Callable[[int], object]) -> None:
+    """Have this process compile the kernel of a setting, which takes seconds once, before its runs are timed."""
+    if setting.is_rule:
+        if setting.algorithm not in _compiled_rules:
+            run(0)
+            _compiled_rules.add(setting.algorithm)
+        return
+    horizon = min(setting.horizon or _SHORT_RUN, _SHORT_RUN)
+    _policy_runner(setting.with_(horizon=horizon, checkpoints=(horizon,)))[0](0)
 
 
 def _policy_runner(setting: Setting) -> tuple[Callable[[int], tuple[Any, ...]], str]:

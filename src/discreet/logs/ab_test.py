@@ -21,7 +21,7 @@ from discreet.logs.from_log import OpenRows, Where, answered, open_rows, text_of
 from discreet.recommend import recommend
 from discreet.sequential import DPOpenEndedTest, DPTwoSampleTest
 
-SHOWN = "shown"
+SHOWN, NOT_SHOWN = "shown", "not shown"
 _PILOT_ALPHA, _PILOT_BETA = 0.25, 0.1  # how well the control's rate is estimated before the test is planned
 _PILOT_ROWS = 256  # that are read at a time
 _PILOT_SHARE = 0.25  # of the control's rows, at most
@@ -85,9 +85,31 @@ class TestAnswer(Answer):
             return f"No verdict: {self.reason}."
         return " ".join(self._sentence(arm, verdict) for arm, verdict in self.verdicts.items())
 
+    def _headline(self) -> tuple[str, list[str]]:
+        """Return the verdicts in one line, and of several arms a sentence on each."""
+        verdicts = self.verdicts
+        if len(verdicts) == 1 or not self.ledger:
+            return self.claim, []
+        shown, missed, open_ones = (
+            " and ".join(str(arm) for arm, said in verdicts.items() if said == verdict)
+            for verdict in (SHOWN, NOT_SHOWN, None)
+        )
+        parts = [
+            f"{self._claimed()}: {shown}" if shown else "",
+            f"not shown to be: {missed}" if missed else "",
+            f"no verdict: {open_ones}" if open_ones else "",
+        ]
+        said = "; ".join(filter(None, parts))
+        return f"{said[0].upper()}{said[1:]}.", [self._sentence(*each) for each in verdicts.items()]
+
+    def _claimed(self) -> str:
+        margin = self.algorithm.margin
+        worse = f" by {margin * self._range:g} or more" if margin else ""
+        return f"{'not worse' if margin else 'better'} than {self.control}{worse}"
+
     def _sentence(self, arm: Arm, verdict: str | None) -> str:
         """Return the verdict on an arm, for people who do not know statistics."""
-        test, control = self.algorithm, self.control
+        test, control, claimed = self.algorithm, self.control, self._claimed()
         found, level = self.difference(arm)
         mean, base = self.summary.mean(arm), self.summary.mean(control)
         lift = f", a lift of {100 * (mean / base - 1):+.3g} %" if base > 0 <= test.grid.low else ""
@@ -95,8 +117,6 @@ class TestAnswer(Answer):
             f"a mean of {mean:.4g} against {base:.4g}{lift}; the difference lies between {found[0]:+.3g} and "
             f"{found[1]:+.3g} with confidence {100 * level:.4g} %"
         )
-        worse = f" by {test.margin * self._range:g} or more" if test.margin else ""
-        claimed = f"{'not worse' if test.margin else 'better'} than {control}{worse}"
         if verdict is None:
             return f"No verdict on {arm}: {self.reason}. So far, {seen}."
         if verdict == SHOWN:

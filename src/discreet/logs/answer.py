@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import html
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from discreet._display import Page, Shown, Table
+from discreet._pictures import Picture, draw, png_of
 from discreet._wording import plural
+from discreet.core.history import Mean, picture_of, running_means
 from discreet.core.ledger import Ledger, spent
 from discreet.core.plans import Arm
 from discreet.core.privacy import Privacy
-from discreet.core.probability.tails import hoeffding_radius
 from discreet.logs._prepare import SKIP, Reading
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-_LEVEL = math.log(2 / 0.05)  # a radius that holds on both sides with probability 95 %
+_TITLE = 70  # letters in a line above a picture
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Shown):
     """The result of an algorithm on a log. All of it may be published.
 
     Args:
@@ -104,6 +105,10 @@ class Answer:
         surely = f", with probability {1 - sure:.12g} at least, if rows are independent draws" if sure else ""
         return f"{self.best_arm} is the best of {len(learned.arms)} arms{surely}."
 
+    def _headline(self) -> tuple[str, list[str]]:
+        """Return the first line of its page, and the sentences that say more."""
+        return self.claim, []
+
     @property
     def whom(self) -> str:
         """For whom it is private, and why."""
@@ -130,21 +135,13 @@ class Answer:
         order = f"by {self.reading.order!r}" if self.reading.order is not None else "in random order"
         return f"It read {plural(self.rows_read, 'row')} {order}; the log has {self.log_rows:,}{each}."
 
-    def __str__(self) -> str:
-        lines = [self.claim, self.whom, self.source]
+    def _page(self) -> Page:
         rows = self.table()
-        if rows:
-            cells = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
-            widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
-            lines.append("")
-            for line in cells:
-                first, *others = line
-                texts = [
-                    first.ljust(widths[0]),
-                    *(text.rjust(width) for text, width in zip(others, widths[1:], strict=True)),
-                ]
-                lines.append("  ".join(texts).rstrip())
-        return "\n".join(lines)
+        tables = [Table(list(rows[0]), [list(row.values()) for row in rows])] if rows else []
+        drawn = (lambda: png_of(self._picture())) if any(self._means().values()) else None
+        title, more = self._headline()
+        notes = [*more, self.whom, self.source]
+        return Page(title, tables=tables, notes=notes, picture=drawn, about="means over the epochs")
 
     # ------------------------------------------------------------------ as data
 
@@ -163,7 +160,7 @@ class Answer:
         return found if self.algorithm.family == "policy" else []
 
     def estimates(self, arm: Arm = None) -> list[tuple[int, float, float]]:
-        """Return an arm's noisy mean after each of its releases, over all of them: (epoch, mean, radius).
+        """Return an arm's noisy mean of all its rewards so far, over the epochs: (epoch, mean, radius).
 
         The radius holds with probability 95 %, for each by itself. A rule that releases no totals has its estimate
         alone, with the radius that it promises.
@@ -171,16 +168,17 @@ class Answer:
         Args:
             arm: The arm; None for a rule.
         """
-        grid, steps, rewards, noises, found = self.algorithm.grid, 0, 0, 0, []
-        for release in self.ledger:
-            if release.steps is None or release.kind != "total" or release.arm != arm:
-                continue
-            steps, rewards, noises = steps + release.steps, rewards + release.rewards, noises + 1
-            private = release.epsilon < math.inf and release.scale > 0
-            radius = hoeffding_radius(rewards, noises if private else 0, release.epsilon if private else 1.0, _LEVEL)
-            found.append((release.epoch, grid.mean(steps, rewards), radius / rewards * grid.width * grid.step))
-        if not found and self.mean is not None:
-            found.append((self.algorithm.epoch, self.mean, self.algorithm.alpha * self.mean))
+        return [(one.epoch, one.mean, one.radius) for one in self._means()[arm]]
+
+    def _means(self) -> dict[Arm, list[Mean]]:
+        """Return the means of each arm, as long as it had more rewards."""
+        learned = self.algorithm
+        found: dict[Arm, list[Mean]] = {arm: [] for arm in self.used}
+        for one in running_means(self.ledger, learned.grid, self.ledger.epochs):
+            if not found[one.arm] or found[one.arm][-1].rewards < one.rewards:
+                found[one.arm].append(one)
+        if self.mean is not None and not found[None]:
+            found[None] = [Mean(learned.epoch, None, self.rows_read, self.mean, learned.alpha * self.mean)]
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -223,22 +221,14 @@ class Answer:
 
     def plot(self) -> Figure:
         """Return a picture of the noisy means over epochs, with their radii."""
-        from discreet.logs._picture import draw  # noqa: PLC0415  (needs matplotlib)
+        return draw(self._picture())
 
-        return draw(self).show_in_notebook()
-
-    def _repr_html_(self) -> str:
-        lines = [
-            f"<p><b>{html.escape(self.claim)}</b></p>",
-            f"<p>{html.escape(self.whom)} {html.escape(self.source)}</p>",
-        ]
-        if rows := self.table():
-            heads = "".join(f"<th>{html.escape(str(name))}</th>" for name in rows[0])
-            body = "".join(
-                f"<tr>{''.join(f'<td>{html.escape(_cell(value))}</td>' for value in row.values())}</tr>" for row in rows
-            )
-            lines.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
-        return "".join(lines)
+    def _picture(self) -> Picture:
+        viable = self.algorithm.viable if self.algorithm.family == "policy" else None
+        made = picture_of(
+            self._means(), self.algorithm.grid, "noisy means of all rewards so far", viable, self.best_arm
+        )
+        return replace(made, title=fill(self._headline()[0], _TITLE))
 
     def _left(self) -> dict[Arm, int]:
         """Return the epoch at whose end each arm that is not viable was eliminated."""
@@ -250,9 +240,3 @@ class Answer:
             for arm in set(learned.arms) - set(fresh.viable) - set(left):
                 left[arm] = fresh.epoch
         return left
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

@@ -49,18 +49,18 @@ class NoisyTotals(Mechanism):
         epsilons, held, _ = query
         if len(epsilons) != 1 or (held and not held <= pulls.keys()):
             raise ArgumentError(f"a query of totals has one price, and holds planned arms, got {query!r}")
-        (epsilon,) = epsilons
+        (epsilon,), width, simulated = epsilons, self.width, self.simulated
         exact = {}
         for arm, count in pulls.items():
-            exact[arm] = self._check_total(arm, totals[arm], count * self.width), count
-        noises, scale = self._draw(self.width, epsilon, len(exact) - len(held))
+            exact[arm] = self._check_total(arm, totals[arm], count * width), count
+        noises, scale = self._draw(width, epsilon, len(exact) - len(held))
         if held or self._held:
             exact = self._without_held(exact, held)
         released = []
         for index, (arm, (total, count)) in enumerate(exact.items()):
             end = taken[arm] + pulls[arm]
             span = (arm, end - count + 1, end)
-            released.append(Release(epoch, _TOTAL, (span,), total + noises[index], scale, epsilon, self.simulated))
+            released.append(Release(epoch, _TOTAL, (span,), total + noises[index], scale, epsilon, simulated))
         return tuple(released)
 
     def _without_held(self, exact: dict[Arm, tuple[int, int]], held: frozenset[Arm]) -> dict[Arm, tuple[int, int]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet._display import Page, Shown, Table
+from discreet._display import Page
+from discreet._outlooks import Outlooks
 from discreet._wording import rounded
 from discreet.core import checks
 
@@ -41,7 +41,7 @@ class Outlook:
 
 
 @dataclass(frozen=True)
-class TestForecast(Shown):
+class TestForecast(Outlooks[Outlook]):
     """The people and days that a test takes: as text, table and JSON. `test.forecast()` makes one.
 
     Args:
@@ -58,18 +58,8 @@ class TestForecast(Shown):
     per_day: float | None
     notes: tuple[str, ...]
 
-    def __iter__(self) -> Any:
-        return iter(self.outlooks)
-
-    def __len__(self) -> int:
-        return len(self.outlooks)
-
-    def __getitem__(self, place: int) -> Outlook:
-        return self.outlooks[place]
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the columns of a table for people, by their headings."""
-        shown: dict[str, list[Any]] = {
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
             "if": [row.hypothesis for row in self.outlooks],
             "people, mean": [rounded(row.mean) for row in self.outlooks],
             "median": [rounded(row.median) for row in self.outlooks],
@@ -80,26 +70,9 @@ class TestForecast(Shown):
             "days, 95 % of runs": [_days(row.high_days) for row in self.outlooks],
             "days, at most": [_days(row.most_days) for row in self.outlooks],
         }
-        return {heading: cells for heading, cells in shown.items() if any(cell is not None for cell in cells)}
 
     def _page(self) -> Page:
-        columns = self.columns()
-        table = Table(list(columns), list(zip(*columns.values(), strict=True)))
-        return Page(self.question, tables=[table], notes=self.notes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {**asdict(self), "outlooks": [asdict(row) for row in self.outlooks], "notes": list(self.notes)}
-
-    def to_json(self) -> str:
-        """Return it as JSON text."""
-        return json.dumps(self.to_dict(), indent=2)
-
-    def to_pandas(self) -> Any:
-        """Return a pandas table with a row for each hypothesis."""
-        import pandas as pd  # noqa: PLC0415  (half a second: only for those who ask)
-
-        return pd.DataFrame([asdict(row) for row in self.outlooks])
+        return Page(self.question, tables=[self._table()], notes=self.notes)
 
 
 def outlook(

@@ -51,7 +51,7 @@ def test_tables_fit_a_narrow_terminal(run, monkeypatch):
     [
         ("compare dp-se uc --epsilon 1", "policy must be one of"),
         ("compare dp-se se --epsilon 1 -O gamma=0.1", "none of dp-se, se has an option 'gamma'"),
-        ("compare", "dp-se needs the option 'epsilon'"),
+        ("compare", "dp-se needs the option 'epsilon', such as --epsilon 1"),
     ],
 )
 def test_bad_use_is_explained(refused, line, message):

@@ -20,8 +20,9 @@ def events(tmp_path):
 def test_the_best_arm(run, events, tmp_path):
     code, out, err = run("best-arm", events, *ASK, "--missing", "0", "--plot", tmp_path / "means.png")
     assert (code, err) == (0, "")
-    first, private, *_, last = out.splitlines()
+    first, head, one, two, private, *_, last = out.splitlines()
     assert first == "b is the best of 2 arms, with probability 0.95 at least, if rows are independent draws."
+    assert [head.split()[0], one.split()[0], two.split()[0]] == ["arm", "a", "b"]
     assert private.startswith("Private, epsilon = 1 for each 'user'")
     assert last == "Another run on the same people spends epsilon again."
     assert (tmp_path / "means.png").read_bytes().startswith(b"\x89PNG")
@@ -37,6 +38,14 @@ def test_dirty_rows_are_refused_with_exit_code_2(refused, events):
     said = refused("best-arm", events, *ASK)
     assert "1 row with no reward in column 'converted' (line 4,002)" in said
     assert "nothing was drawn or spent" in said
+    assert "give --missing 0 (or another reward) to count them so, or --missing skip to leave them out" in said
+    said = refused("best-arm", events, *ASK, "--missing", "0.5", "--low", "0.5")
+    assert "declare the range that rewards can have as --low and --high, or give --clip to move them" in said
+    for command in ("test", "replay dp-se"):
+        more = ["--control", "a", "--lift", "10%"] if command == "test" else ["-O", "horizon=4000"]
+        assert "give --missing 0 " in refused(command, events, *ASK, *more)
+    rule = ["--column", "converted", "--unit", "user", "--epsilon", "1", "--low", "0", "--high", "1"]
+    assert "give --missing 0 " in refused("stop", events, *rule)
 
 
 def test_a_log_that_ends_too_early_has_exit_code_3(run, events):

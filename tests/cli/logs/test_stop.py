@@ -161,8 +161,6 @@ def test_clip(run, refused, file):
         ([*PRIVATE, "--rule", "nope"], f"rule must be one of {', '.join(sorted(discreet.RULES))}, got 'nope'"),
         ([*PRIVATE, "--epsilon", "0"], "epsilon must be a number above 0"),
         ([*PRIVATE, "--alpha", "10"], "alpha must lie strictly between 0 and 1, got 10.0"),
-        (["--epsilon", "1", "--beta", "0.1", *UNIT], "Missing option '--alpha'"),
-        (["--epsilon", "1", "--alpha", "0.1", *UNIT], "Missing option '--beta'"),
         (PRIVATE[:-4], "give the range of the samples as --low and --high, or as --radius: it must be known without"),
         (PRIVATE[:-2], "give the range of the samples as --low and --high, or as --radius"),
         ([*PRIVATE, "--low", "2"], "low must be below high, got low=2.0 and high=1.0"),

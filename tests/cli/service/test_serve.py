@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ import typer
 
 from discreet.cli import main
 from discreet.cli._options import app
+from discreet.cli._run import COMMANDS
 from discreet.cli.service import serve
 
 pytest.importorskip("sqlalchemy")
@@ -227,6 +229,16 @@ def test_every_option_has_an_environment_variable():
     for param in command.params:
         if param.name != "help":
             assert param.envvar == f"DISCREET_{param.name.upper()}", param.name
+
+
+def test_the_pages_name_options_that_there_are():
+    assert "service.serve" in COMMANDS
+    known = {param.envvar for param in typer.main.get_command(app).commands["serve"].params}
+    pages = Path(__file__).parents[3] / "docs"
+    for name in ("service.md", "service-deploying.md"):
+        named = set(re.findall(r"DISCREET_[A-Z_]+", (pages / name).read_text()))
+        assert named <= known, (name, named - known)
+        assert named
 
 
 def test_a_password_need_not_be_on_a_command_line(tmp_path, capsys, monkeypatch):

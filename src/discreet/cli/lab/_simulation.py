@@ -12,6 +12,9 @@ from rich.table import Table
 from discreet._wording import duration, plural
 from discreet.cli import _options as opt
 from discreet.cli._console import Column, check_writable, console, hint, progress, show
+from discreet.core.errors import ArgumentError
+from discreet.core.options import required_options
+from discreet.core.registry import find
 from discreet.lab.results import Results, Simulation
 from discreet.lab.setting import HORIZON, RUNS, SEED, Setting
 from discreet.lab.simulate import choose_engine, expected_wait, first_epoch, simulate_all
@@ -78,6 +81,16 @@ class SimulationOptions:
     def policy_options(self) -> dict[str, Any]:
         """Return the options of policies; those of the simulation are refused."""
         return opt.read_options(self.option, self.epsilon, REFUSED)
+
+    def check_epsilon(self, *policies: str) -> None:
+        """Refuse a private policy without an epsilon, in the words of the command.
+
+        Args:
+            *policies: Keys of policies that have no options of their own.
+        """
+        for key in policies if "epsilon" not in self.policy_options() else ():
+            if "epsilon" in required_options(find(key, "policy")):
+                raise ArgumentError(f"{key} needs the option 'epsilon', such as --epsilon 1")
 
     def run(self, settings: Sequence[Setting]) -> Results:
         """Simulate with a progress bar, write files, and return the results by their mean regret, the best first."""

@@ -44,6 +44,7 @@ def _compare(
 ) -> None:
     """Compare policies on one instance, the best first. An option goes to each policy that has it."""
     entries = [_read_entry(text) for text in policies or LEAGUE]
+    options.check_epsilon(*(entry for entry in entries if isinstance(entry, str)))
     settings = league(entries, options.policy_options(), options.common())
     results = options.run(settings)
     if options.json:

@@ -29,6 +29,7 @@ def _simulate(
 ) -> None:
     """Simulate a policy on an instance and summarise its regret."""
     find(policy, "policy")
+    options.check_epsilon(policy)
     (result,) = options.run([Setting.of(policy, **options.common(), **options.policy_options())])
     if options.json:
         show_json(result.to_dict())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +20,18 @@ SOURCES = (
     "A CSV or Parquet file, a folder or a pattern of them, or a table of a database: postgresql://HOST/SHOP#EVENTS."
 )
 SKIP = "skip"
+SELECTED = "Use only such rows; may be given several times."
+FILLED = "What a cell without a number counts as; or `skip` to leave such rows out."
+_AS_OPTIONS = (
+    ('missing="skip"', "--missing skip"),
+    ("missing=", "--missing "),
+    ("clip=True", "--clip"),
+    ("as low and high", "as --low and --high"),
+    ("`order`", "--order"),
+    ("name it in `arms`, or select rows with `where`", "select rows with --where"),
+    ("`where`", "--where"),
+)
+"""What a refused log is told in Python, and how a shell says it."""
 
 LogArgument = Annotated[str, typer.Argument(metavar="LOG", help=SOURCES)]
 ArmColumn = Annotated[str, opt.option("COLUMN", "The column that says which arm a row is of.", "--arm")]
@@ -29,15 +42,14 @@ UnitColumn = Annotated[
         "COLUMN", "The column that says whom epsilon protects; one row of each is used.", show_default="each row"
     ),
 ]
+Epsilon = Annotated[float, opt.real("The privacy parameter: the largest privacy loss of one unit.")]
 OrderColumn = Annotated[
     str | None, opt.option("COLUMN", "The column by which rows are taken.", "--order", show_default="random order")
 ]
-Where = Annotated[
-    list[str] | None, opt.option("COLUMN=VALUE", "Use only such rows; may be given several times.", "--where")
-]
+Where = Annotated[list[str] | None, opt.option("COLUMN=VALUE", SELECTED, "--where")]
 Missing = Annotated[
     str | None,
-    opt.option("REWARD", "What a cell without a number counts as; or `skip` to leave such rows out.", "--missing"),
+    opt.option("REWARD", FILLED, "--missing"),
 ]
 Clip = Annotated[bool, opt.flag("Move values outside the range into it, instead of refusing them.", "--clip")]
 Low = Annotated[float, opt.real("The least reward that there can be, whatever the data.")]
@@ -71,6 +83,18 @@ def read_missing(text: str | None) -> float | str | None:
     return text if text is None or text == SKIP else opt.read_real(text)
 
 
+@contextmanager
+def remedies() -> Iterator[None]:
+    """Have the message of a log that is refused name the options of the command."""
+    try:
+        yield
+    except ArgumentError as error:
+        message = str(error)
+        for python, shell in _AS_OPTIONS:
+            message = message.replace(python, shell)
+        raise ArgumentError(message) from error
+
+
 def report(answer: Answer, json: bool, extra: dict[str, Any] | None = None) -> None:
     """Print an answer; without one, raise the exit code.
 
@@ -82,12 +106,12 @@ def report(answer: Answer, json: bool, extra: dict[str, Any] | None = None) -> N
     if json:
         show_json({**answer.to_dict(), **(extra or {})})
     elif answer.reached:
-        first, *lines = str(answer).splitlines()
-        show(first, "bold", wrap=True)
-        for line in lines[:2]:
-            show(line, wrap=True)
-        for line in lines[2:]:
-            show(line)
+        page = answer._page()
+        show(page.title, "bold", wrap=True)
+        for table in page.tables:
+            show("\n".join(table.lines()))
+        for note in page.notes:
+            show(note, wrap=True)
         if answer.privacy.promised:
             show("Another run on the same people spends epsilon again.", wrap=True)
     else:

@@ -18,7 +18,7 @@ def _best_arm(
     arm: log_options.ArmColumn,
     reward: log_options.RewardColumn,
     unit: log_options.UnitColumn = None,
-    epsilon: Annotated[float, opt.real("The privacy parameter: the largest privacy loss of one unit.")],
+    epsilon: log_options.Epsilon,
     beta: Annotated[float, opt.real("How often the answer may be wrong: 0.05 is once in 20 times.")] = 0.05,
     low: log_options.Low = 0.0,
     high: log_options.High = 1.0,
@@ -26,7 +26,9 @@ def _best_arm(
     where: log_options.Where = None,
     missing: log_options.Missing = None,
     clip: log_options.Clip = False,
-    plot: Annotated[Path | None, opt.option("PATH", "Save a picture of the means over epochs.")] = None,
+    figure: Annotated[
+        Path | None, opt.option("FILE", "Also draw the means over the epochs into this file.", "--figure", "--plot")
+    ] = None,
     json: opt.Json = False,
 ) -> None:
     """Find the best arm of a log, privately, reading only as many rows as that takes. The noise is real.
@@ -39,11 +41,12 @@ def _best_arm(
     """
     from discreet.logs import best_arm  # noqa: PLC0415  (needs Ibis)
 
-    check_writable(plot)
-    answer = best_arm(
-        log, arm=arm, reward=reward, unit=unit, epsilon=epsilon, beta=beta, low=low, high=high, order=order,
-        where=log_options.read_where(where), missing=log_options.read_missing(missing), clip=clip,
-    )  # fmt: skip
-    if plot is not None:
-        answer.plot().savefig(plot, dpi=150)
+    check_writable(figure)
+    with log_options.remedies():
+        answer = best_arm(
+            log, arm=arm, reward=reward, unit=unit, epsilon=epsilon, beta=beta, low=low, high=high, order=order,
+            where=log_options.read_where(where), missing=log_options.read_missing(missing), clip=clip,
+        )  # fmt: skip
+    if figure is not None:
+        answer.plot().savefig(figure, dpi=150)
     log_options.report(answer, json)

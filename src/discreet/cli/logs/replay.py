@@ -43,10 +43,11 @@ def _replay(
     """
     from discreet.logs import replay  # noqa: PLC0415  (needs Ibis)
 
-    answer = replay(
-        algorithm, log, arm=arm, reward=reward, unit=unit, order=order, where=log_options.read_where(where),
-        missing=log_options.read_missing(missing), clip=clip, **opt.read_options(options, epsilon, _REFUSED),
-    )  # fmt: skip
+    with log_options.remedies():
+        answer = replay(
+            algorithm, log, arm=arm, reward=reward, unit=unit, order=order, where=log_options.read_where(where),
+            missing=log_options.read_missing(missing), clip=clip, **opt.read_options(options, epsilon, _REFUSED),
+        )  # fmt: skip
     log_options.report(answer, json)
 
 

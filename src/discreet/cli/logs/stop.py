@@ -11,6 +11,7 @@ from discreet._wording import plural
 from discreet.cli import Interrupted
 from discreet.cli import _options as opt
 from discreet.cli._console import complain, show, show_json
+from discreet.cli.logs import _log as log_options
 from discreet.cli.logs._log import NOT_REACHED, read_missing, read_where, report
 from discreet.core.errors import ArgumentError
 from discreet.core.ledger import spent
@@ -25,11 +26,8 @@ LOGS = "Logs"
 SHUFFLED = "Take rows in random order, not in that of the file."
 UNITS = "The column that says whom epsilon protects; one row of each, in random order."
 ORDERED = "The column by which rows are taken."
-SELECTED = "Use only such rows; may be given several times."
-FILLED = "What a cell without a number counts as; or `skip` to leave such rows out."
 RULE = "The stopping rule; `discreet policies` lists all. By default the one that `recommend` names."
 HEADING = "it does if its first line is not a number"
-CLIPPED = "Move values outside the range into it, instead of refusing them."
 
 
 @opt.command(
@@ -44,20 +42,20 @@ def _stop(
         opt.option("NAME", RULE, autocompletion=opt.completion(RULES)),
     ] = None,
     epsilon: Annotated[float | None, opt.real("The privacy parameter, for private rules.")] = None,
-    alpha: opt.Alpha,
-    beta: opt.Beta,
+    alpha: opt.Alpha = 0.1,
+    beta: opt.Beta = 0.05,
     low: opt.Low = None,
     high: opt.High = None,
     radius: opt.Radius = None,
     column: Annotated[str | None, opt.option("NAME", "The column to read; needed if the file has several.")] = None,
     header: Annotated[bool | None, opt.flag("Whether text begins with a heading.", show_default=HEADING)] = None,
     max_samples: Annotated[int | None, opt.whole("Give up after this many samples; 1e6 is fine.")] = None,
-    clip: Annotated[bool, opt.flag(CLIPPED, "--clip")] = False,
+    clip: log_options.Clip = False,
     shuffle: Annotated[bool, opt.flag(SHUFFLED, "--shuffle", rich_help_panel=LOGS)] = False,
     unit: Annotated[str | None, opt.option("COLUMN", UNITS, rich_help_panel=LOGS)] = None,
     order: Annotated[str | None, opt.option("COLUMN", ORDERED, rich_help_panel=LOGS)] = None,
-    where: Annotated[list[str] | None, opt.option("COLUMN=VALUE", SELECTED, rich_help_panel=LOGS)] = None,
-    missing: Annotated[str | None, opt.option("NUMBER", FILLED, rich_help_panel=LOGS)] = None,
+    where: Annotated[list[str] | None, opt.option("COLUMN=VALUE", log_options.SELECTED, rich_help_panel=LOGS)] = None,
+    missing: Annotated[str | None, opt.option("NUMBER", log_options.FILLED, rich_help_panel=LOGS)] = None,
     json: opt.Json = False,
 ) -> None:
     """Give the private mean of a file or a pipe, reading only as much as that takes. The noise is real.
@@ -92,7 +90,8 @@ def _answer(rule: StoppingRule, log: str, **reading: Any) -> Any:
     """Return an answer from a log: from one row of each unit, in random order or by a column."""
     from discreet.logs import replay  # noqa: PLC0415  (needs Ibis)
 
-    return replay(rule, log, **reading)
+    with log_options.remedies():
+        return replay(rule, log, **reading)
 
 
 def _check(stream: Stream, source: str, column: str | None, header: bool | None) -> None:

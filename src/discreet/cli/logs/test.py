@@ -23,7 +23,7 @@ def _test(
     reward: log_options.RewardColumn,
     control: Annotated[str, opt.option("NAME", "The arm that the others are compared with.")],
     unit: log_options.UnitColumn = None,
-    epsilon: Annotated[float, opt.real("The privacy parameter: the largest privacy loss of one unit.")],
+    epsilon: log_options.Epsilon,
     lift: Annotated[
         float | None, opt.option("SHARE", "The smallest lift worth finding; 10% of 3% is 3.3%.", parser=read_share)
     ] = None,
@@ -44,7 +44,9 @@ def _test(
     ] = 0.0,
     alpha: Annotated[float, opt.real("How often a variant may pass that should not: 0.05 is once in 20 times.")] = 0.05,
     beta: Annotated[float, opt.real("How often a variant with that lift may be missed.")] = 0.2,
-    open_ended: Annotated[bool, opt.flag("Take rewards of any law in the range, which needs more rows.")] = False,
+    open_ended: Annotated[
+        bool, opt.flag("Take rewards of any law in the range, which needs more rows.", "--open-ended")
+    ] = False,
     low: log_options.Low = 0.0,
     high: log_options.High = 1.0,
     order: log_options.OrderColumn = None,
@@ -61,11 +63,12 @@ def _test(
     """  # fmt: skip
     from discreet.logs import ab_test  # noqa: PLC0415  (needs Ibis)
 
-    answer = ab_test(
-        log, arm=arm, reward=reward, control=control, unit=unit, epsilon=epsilon, lift=lift, effect=effect,
-        base_rate=base_rate, margin=margin, alpha=alpha, beta=beta, open_ended=open_ended, low=low, high=high,
-        order=order, where=log_options.read_where(where), missing=log_options.read_missing(missing), clip=clip,
-    )  # fmt: skip
+    with log_options.remedies():
+        answer = ab_test(
+            log, arm=arm, reward=reward, control=control, unit=unit, epsilon=epsilon, lift=lift, effect=effect,
+            base_rate=base_rate, margin=margin, alpha=alpha, beta=beta, open_ended=open_ended, low=low, high=high,
+            order=order, where=log_options.read_where(where), missing=log_options.read_missing(missing), clip=clip,
+        )  # fmt: skip
     log_options.report(answer, json)
     if not answer.shown:
         raise typer.Exit(NOT_SHOWN)

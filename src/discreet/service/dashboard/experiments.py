@@ -234,7 +234,7 @@ def _form(visit: Visit, fields: Fields, view: ExperimentView | None = None) -> R
         fields.status,
         fields=fields,
         view=view,
-        algorithms=algorithms,
+        groups=form.groups(algorithms),
         populations=visit.control.populations().populations,
         units=list(form.SECONDS),
         **form.shown_options(fields, form.find(algorithms, fields.text("algorithm"))),

@@ -27,6 +27,14 @@ MEANINGS = {
     "null": "The mean that is tested against, such as 0.03.",
     "alternative": "The mean that would be worth finding, such as 0.04.",
 }
+PURPOSES = (
+    ("dp-se", "Drop arms until the best one is left, and show that"),
+    ("dp-bai", "Find the best arm, and end"),
+    ("dp-ab", "Test arms against a control"),
+    ("dp-test", "Test one mean against another"),
+)
+"""What algorithms are for, by the beginning of their keys."""
+ELSE, MEANS = "Show the best arm as often as possible", "Find one mean"
 
 
 def first_values(algorithms: Sequence[m.AlgorithmView], populations: Sequence[m.PopulationView]) -> dict[str, str]:
@@ -81,6 +89,20 @@ def values_of(view: m.ExperimentView) -> dict[str, str]:
         "drifting": "yes" if view.drifting else "no",
     }
     return values | {f"option.{name}": _as_text(value) for name, value in view.options.items()}
+
+
+def groups(algorithms: Sequence[m.AlgorithmView]) -> list[tuple[str, list[m.AlgorithmView]]]:
+    """Return the algorithms by what they are for.
+
+    Args:
+        algorithms: What the service can run.
+    """
+    titles = [*(title for _, title in PURPOSES), ELSE, MEANS]
+    found: dict[str, list[m.AlgorithmView]] = {title: [] for title in titles}
+    for each in algorithms:
+        fitting = (title for start, title in PURPOSES if each.name.startswith(start))
+        found[next(fitting, ELSE if each.kind == "policy" else MEANS)].append(each)
+    return [(title, members) for title, members in found.items() if members]
 
 
 def find(algorithms: Sequence[m.AlgorithmView], name: str) -> m.AlgorithmView | None:

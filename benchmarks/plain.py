@@ -11,7 +11,7 @@ import threading
 import uvicorn
 from starlette.concurrency import run_in_threadpool
 
-from discreet.service.experiments.assignments import Writer
+from discreet.service.experiments.assignments import Writer, Writers
 from discreet.service.experiments.control import Control
 from discreet.service.http.app import make_app
 from discreet.service.storage import open_database
@@ -46,5 +46,6 @@ class Plain(Writer):
 
 if __name__ == "__main__":
     database = open_database(sys.argv[1])
-    app = make_app(Control(database), writer=Plain(database))
+    plain = Plain(database)
+    app = make_app(Control(database), writers=Writers(plain, plain))
     uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), access_log=False, log_level="warning")

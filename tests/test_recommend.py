@@ -96,6 +96,7 @@ def test_for_people_who_come_back():
 
 def test_a_mean_says_how_many_fewer_samples_the_other_rule_may_need():
     usual, loud = (recommend(goal="mean", epsilon=epsilon, alpha=0.2) for epsilon in (2.0, 100.0))
+    assert (usual.policy, loud.policy) == ("dp-inverse", "dp-mean")
     assert usual.reason.endswith("even if they hardly vary, dp-bernstein needs about as many, or more.")
     times = float(loud.reason.split("up to ")[1].split(" times")[0])
     for found, most in ((usual, 1.3), (loud, times)):

@@ -21,14 +21,13 @@ from discreet.core.errors import ArgumentError
 from discreet.core.options import check_arms
 from discreet.core.plans import Arm
 from discreet.core.registry import make_policy, make_rule
-from discreet.stopping import DPBernstein, DPInverseSampling
+from discreet.stopping import DPBernstein, DPInverseSampling, DPMean
+from discreet.stopping.dp_mean import look_pays, most_times
 from discreet.theory.sharp_elimination import GROWTH
 
 GOALS = ("regret", "best-arm", "mean")
 UNITS = ("reward", "person")
 _LATE_GROWTH = 3.0  # of epochs whose rewards come late: the fewest people for one to four epochs' worth of waiting
-_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the range, where two rules are compared
-_ABOUT = 1.3  # times as many samples are about as many
 _TURNS = "All arms that are left take turns, so a drift of the traffic does not favour any."
 
 
@@ -138,7 +137,10 @@ def recommend(
 
 
 def _mean(options: dict[str, Any]) -> Recommendation:
-    """Return inverse sampling, or DP-Bernstein where it refuses: signed samples, a tiny alpha, beta or epsilon."""
+    """Return inverse sampling, or the rule that chooses if DP-Bernstein may be better; or that one where both refuse.
+
+    They refuse signed samples, and a tiny alpha, beta or epsilon.
+    """
     following = DPBernstein(**options)  # what it refuses too is wrong
     try:
         rule = DPInverseSampling(**options)
@@ -148,25 +150,21 @@ def _mean(options: dict[str, Any]) -> Recommendation:
             f"fewer samples where it can be used; here it cannot: {error}."
         )
         return Recommendation(DPBernstein.key, (), options, reason)
-    times = _most_times(rule, following)
-    seldom = (
-        f"even if they hardly vary, {DPBernstein.key} needs about as many, or more"
-        if times <= _ABOUT
-        else f"if they vary much less than such coins, {DPBernstein.key} needs up to {times:.1f} times fewer"
-    )
+    if look_pays(rule.alpha, rule.beta, rule.epsilon):
+        times = most_times(rule, following)
+        reason = (
+            f"after a private look at the first samples it runs {DPInverseSampling.key} or {DPBernstein.key}, "
+            f"whichever needs fewer. If samples hardly vary that is the second, which needs up to {times:.1f} times "
+            f"fewer; if you know that all are 0 or {options['high']:g}, take {DPInverseSampling.key} at once and save "
+            f"the look."
+        )
+        return Recommendation(DPMean.key, (), options, reason)
     reason = (
-        f"it takes hardly more 0/1 samples than somebody who knows the mean beforehand. Samples in between are rounded "
-        f"to 0 or {options['high']:g} at random; {seldom}."
+        f"it takes hardly more 0/1 samples than somebody who knows the mean beforehand. Samples in between are "
+        f"rounded to 0 or {options['high']:g} at random; even if they hardly vary, {DPBernstein.key} needs about as "
+        f"many, or more."
     )
     return Recommendation(DPInverseSampling.key, (), options, reason)
-
-
-def _most_times(rule: DPInverseSampling, other: DPBernstein) -> float:
-    """Return the most times as many samples as another rule that a rule takes, of samples that do not vary."""
-    low, high = rule.grid.low, rule.grid.high
-    means = [mean for mean in (share * high for share in _SHARES) if mean > low]
-    counts = [(rule.schedule.typical(mean / high), other.forecast(mean, variance=0.0)) for mean in means]
-    return max(count / others for count, others in counts if others)
 
 
 def _best_arm(

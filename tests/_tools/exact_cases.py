@@ -7,6 +7,7 @@ number of grid steps, nor on the limits of tests: both are made small, so that s
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -153,6 +154,21 @@ def batches(name, *totals, **options):
     return run
 
 
+def rounds(first, second):
+    """Run a search with a budget on the totals of three arms, and then of the two that are kept."""
+    with coarse_grid():
+        made = discreet.DPBudgetBestArm(["A", "B", "C"], epsilon=LARGE, horizon=400)
+
+    def run(noise):
+        driver, arms = Totals(made, noise), []
+        for paid in (first, second):
+            arms.append(tuple(driver.plan().pulls.items()))
+            driver.close_steps(dict(zip(driver.plan().pulls, paid, strict=False)))
+        return tuple(arms), shown(driver)
+
+    return run
+
+
 def lazy(name, changed=None, closes=2, later=False, **options):
     """Run a lazy policy when A pays 1 but at pull number `changed`, and B nothing.
 
@@ -277,6 +293,22 @@ def inverse(samples, alpha):
         stream = Stream(made, noise)
         stream.feed(np.array(samples, dtype=float))
         return stream.samples, stream.result.reached, stream.result.estimate, seen(stream.ledger)
+
+    return run
+
+
+def looking(samples, alpha=0.9):
+    """Run the rule that looks at four samples, and then at more unless these are enough; and then chooses."""
+    with coarse_grid(), patch("discreet.stopping.dp_mean.look_pays", return_value=True):
+        made = discreet.make_rule("dp-mean", epsilon=LARGE, alpha=alpha, beta=0.99, low=0, high=1)
+    assert made.chosen is None
+
+    def run(noise):
+        stream = Stream(made, noise)
+        for sample in samples:
+            if not stream.finished:
+                stream.feed(float(sample))
+        return stream.algorithm.chosen, stream.samples, stream.result.estimate, seen(stream.ledger)
 
     return run
 
@@ -422,7 +454,6 @@ ELIMINATION_CASES = {
 BATCHED = {
     "adap-ucb": {}, "adap-klucb": {}, "dp-klucb": {}, "dp-imed": {"first_batch": 1},
     "dp-chernoff-imed": {"first_batch": 1}, "dp-bai-evidence": {"first_batch": 1, "beta": 0.1},
-    "dp-bai-budget": {"first_batch": 1, "horizon": 100},
 }  # fmt: skip
 TREE, HYBRID = {"horizon": 3}, {"epsilon": 20.0}
 STEPPED = {"horizon": 3, "epsilon": LARGE, "preset": "all-trees"}
@@ -441,6 +472,17 @@ INDEX_CASES = {
         for name, more in BATCHED.items()
         if name.startswith("dp-bai")
     },
+    **{
+        f"dp-bai-budget, {where}": Case(rounds((2, 1, 1), (0, 0)), rounds(*changed), 1, epsilon=LARGE)
+        for where, changed in (
+            ("first round", ((1, 1, 1), (0, 0))),
+            ("who is kept", ((2, 1, 2), (0, 0))),
+            ("second round", ((2, 1, 1), (0, 1))),
+        )
+    },
+    "dp-bai-budget, one round": Case(
+        batches("dp-bai-budget", (3, 4), horizon=9), batches("dp-bai-budget", (3, 3), horizon=9), 4
+    ),
     "dp-paired-imed": Case(
         batches("dp-paired-imed", (0, 0), (1, 0), first_batch=1),
         batches("dp-paired-imed", (0, 0), (1, 1), first_batch=1), 1,
@@ -493,6 +535,11 @@ RULE_CASES = {
     "dp-inverse": loose(inverse([0, 0], 0.9), inverse([1, 0], 0.9), 6, 1, LARGE),
     "dp-inverse, a later sample": loose(inverse([1, 0, 0], 0.9), inverse([1, 0, 1], 0.9), 6, 1, LARGE),
     "dp-inverse, halting": loose(inverse([1, 1, 1], 0.99), inverse([1, 0, 1], 0.99), 6, 1, LARGE),
+    "dp-mean": Case(looking([0, 0, 0, 0]), looking([1, 0, 0, 0]), 3, epsilon=LARGE),
+    "dp-mean, a look and a test": Case(looking([0, 0, 0, 0, 0, 0]), looking([1, 0, 0, 0, 0, 0]), 2, epsilon=LARGE),
+    "dp-mean, the rule that was chosen": loose(
+        looking([1, 0, 1, 0, 0, 0]), looking([1, 0, 1, 0, 1, 0]), 1, 1, LARGE,
+    ),
     "dp-nas-one-sided": Case(
         stopping("dp-nas-one-sided", [0, 0], 3), stopping("dp-nas-one-sided", [1, 0], 3), 3, epsilon=LARGE,
     ),

@@ -18,7 +18,9 @@ TESTS = {
 # Policies of exactly two arms.
 TWO_ARMS = ("dp-se-difference",)
 # Rules that refuse samples below 0, and with them a radius.
-ONE_SIDED = ("dp-nas-one-sided", "dp-inverse", "inverse")
+ONE_SIDED = ("dp-nas-one-sided", "dp-inverse", "dp-mean", "inverse")
+# Where a rule that chooses has to look first.
+LOOK = {"dp-mean": {"alpha": 0.1, "epsilon": 10.0}}
 
 
 def policy(name, arms=("A", "B"), **options):
@@ -38,7 +40,7 @@ def rule(name, **options):
         chosen["epsilon"] = 2.0
     if "radius" in options:
         del chosen["low"], chosen["high"]
-    chosen |= TESTS.get(name, {})
+    chosen |= TESTS.get(name, {}) | LOOK.get(name, {})
     return discreet.make_rule(name, **{**chosen, **options})
 
 

@@ -26,7 +26,6 @@ import pytest
 import discreet
 from discreet.bandits._batched import BatchedPolicy
 from discreet.bandits._elimination import Elimination
-from discreet.bandits._evidence_search import EvidenceSearch
 from discreet.bandits._vectors import VectorElimination
 from discreet.core.noise import PrivateNoise, scale_for
 from discreet.core.plans import TotalsQuery
@@ -38,7 +37,7 @@ from discreet.mechanisms import Curator, HybridCounter, NoisyTotals, SharedVecto
 from discreet.mechanisms._mechanism import Mechanism
 
 BATCHED = (
-    "adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed", "dp-bai-evidence", "dp-bai-budget",
+    "adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "dp-chernoff-imed", "dp-bai-evidence",
 )  # fmt: skip
 
 
@@ -151,7 +150,10 @@ def one_noise_for_all_arms(patch):
     patch.setattr(SparseVector, "_test_noise", test_noise)
 
 
-@mutant(exact=[f"{name}, first batch" for name in BATCHED], audit=["adap-ucb", "dp-chernoff-imed"])
+@mutant(
+    exact=[*(f"{name}, first batch" for name in BATCHED), "dp-bai-budget, first round", "dp-bai-budget, one round"],
+    audit=["adap-ucb", "dp-chernoff-imed", "dp-bai-budget"],
+)
 def first_batch_bare(patch):
     """The first total of every arm is released without noise."""
     bare_answers(patch, NoisyTotals, lambda self, plan: plan.epoch == 1)
@@ -477,7 +479,7 @@ def unchecked_totals(patch):
     patch.setattr(Mechanism, "_check_total", lambda self, arm, total, largest: total)
 
 
-@mutant(exact=[f"{name}, first batch" for name in BATCHED], audit=["dp-imed"])
+@mutant(exact=[*(f"{name}, first batch" for name in BATCHED), "dp-bai-budget, first round"], audit=["dp-imed"])
 def totals_so_far(patch):
     """The curator has every batch released with all batches before it."""
     honest = Curator.release
@@ -542,6 +544,28 @@ def squares_for_nothing(patch):
     patch.setattr(discreet.DPBernstein, "epsilons", epsilons)
 
 
+@mutant(exact=["dp-mean", "dp-mean, a look and a test"], scales=["dp-mean"], asks=True)
+def look_in_full(patch):
+    """Each part of a look takes all of epsilon."""
+    patch.setattr(discreet.DPMean, "look_epsilons", property(lambda self: (self.epsilon, self.epsilon)))
+
+
+@mutant(exact=["dp-mean, a look and a test"])
+def look_counted_again(patch):
+    """The sums of the rule that a look chooses begin with the samples of the look."""
+    honest = discreet.Stream._open
+    unchecked_totals(patch)
+    patch.setattr(SparseVector, "_check_increments", lambda self, plan, query, totals: totals[None])
+
+    def begin(self):
+        before = getattr(self, "_sums", None)
+        honest(self)
+        if isinstance(before, PairsAccumulator) and self._many_tests:
+            self._sums.restore([0, before.values[1]])
+
+    patch.setattr(discreet.Stream, "_open", begin)
+
+
 @mutant(exact=["guess-and-double, batches"], asks=True)
 def phases_double_epsilon(patch):
     """Each phase doubles epsilon along with its guess."""
@@ -599,11 +623,11 @@ def drops_by_exact_totals(patch):
     patch.setattr(discreet.DPSharpElimination, "_decide", decide)
 
 
-@mutant(exact=["dp-bai-evidence, the leader", "dp-bai-budget, the leader"], audit=["dp-bai-evidence"])
+@mutant(exact=["dp-bai-evidence, the leader"], audit=["dp-bai-evidence"])
 def leads_by_exact_totals(patch):
     """The leader is who has the most exact total of an epoch, and only what is published has noise."""
     leaked = leak(patch)
-    honest = EvidenceSearch._decide
+    honest = discreet.DPEvidenceBestArm._decide
 
     def decide(self, releases):
         honest(self, releases)
@@ -612,7 +636,23 @@ def leads_by_exact_totals(patch):
             if leader != self._leader:
                 self._leader, self._challenger = leader, self._leader
 
-    patch.setattr(EvidenceSearch, "_decide", decide)
+    patch.setattr(discreet.DPEvidenceBestArm, "_decide", decide)
+
+
+@mutant(exact=["dp-bai-budget, who is kept"])
+def keeps_arms_by_exact_totals(patch):
+    """The arms of the second round are those of the most exact totals, and only what is published has noise."""
+    leaked = leak(patch)
+    honest = discreet.DPBudgetBestArm._decide
+
+    def decide(self, releases):
+        before = self._left
+        honest(self, releases)
+        if self._left != before:
+            exact = {self._index[arm]: total for arm, total in leaked.items()}
+            self._left = sorted(sorted(exact, key=exact.__getitem__, reverse=True)[: self.kept])
+
+    patch.setattr(discreet.DPBudgetBestArm, "_decide", decide)
 
 
 @mutant(
@@ -681,7 +721,7 @@ def each_vector_at_the_price_of_all(patch):
 @mutant(
     exact=[
         "prefix-above-threshold, no yes", "prefix-above-threshold, first test", "prefix-above-threshold, second test",
-        "dp-nas-one-sided", "dp-nas-one-sided, second test", "dp-inverse",
+        "dp-nas-one-sided", "dp-nas-one-sided, second test", "dp-inverse", "dp-mean, the rule that was chosen",
     ],
     scales=["dp-nas-one-sided", "dp-inverse"],
 )  # fmt: skip

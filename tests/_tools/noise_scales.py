@@ -1,6 +1,7 @@
 """The noise scales that the proofs ask for, and those that algorithms really ask for."""
 
 import math
+from unittest.mock import patch
 
 import numpy as np
 from scipy import optimize
@@ -28,7 +29,8 @@ def scales_of(name):
     """Return the scales that an algorithm asks for in a short life, in full rewards over epsilon."""
     noise = Asked()
     if name in discreet.RULES:
-        made = examples.rule(name, epsilon=EPSILON)
+        with patch("discreet.stopping.dp_mean.look_pays", return_value=True):  # also at this epsilon
+            made = examples.rule(name, epsilon=EPSILON)
         discreet.Stream(made, noise).feed(np.ones(1000))
         width, paid = made.grid.width, ()
     else:
@@ -58,6 +60,7 @@ SCALES = {
     "dp-nas-released": {1},
     "dp-bernstein": {round(1 / 0.9, 5), 10},  # the total at nine tenths of epsilon, the squares at one
     "dp-inverse": {1},  # d/epsilon for the level and the tests; nothing else is released
+    "dp-mean": {2, 1},  # half of epsilon for each part of a look; then those of the rule that is chosen
     "dp-nas-one-sided": one_sided_scales(alpha=0.5, beta=0.1),
     "dp-se-svt": {6, 2},
     "dp-se-modified": {6, 2},

@@ -27,16 +27,24 @@ def available():
 class Postgres:
     """Start with `start`, end with `stop`; `kill` ends all its processes at once.
 
-    What it wrote outlives its processes, and no test cuts the power, so only who measures needs it `durable`.
+    What it wrote outlives its processes, and no test cuts the power, so only who measures needs it `durable`. One that
+    `follows` another is a standby of it.
     """
 
-    def __init__(self, durable=False):
+    def __init__(self, durable=False, follows=None):
         self.durable = durable
         self.folder = Path(tempfile.mkdtemp(prefix="discreet-postgres-"))
         self.folder.chmod(0o777 if os.getuid() == 0 else 0o700)
         self.data = self.folder / "data"
         self.port = _free_port()
         self.process = None
+        if follows is not None:
+            where = ("-h", "127.0.0.1", "-p", str(follows.port), "-U", "discreet")
+            self._run(
+                "pg_basebackup", "-D", self.data, *where, "--write-recovery-conf", "--checkpoint=fast", "--no-sync"
+            )
+            self.start()
+            return
         self._run("initdb", "-D", self.data, "-U", "discreet", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
         self.start()
         self.query("postgres", "CREATE DATABASE discreet")
@@ -74,9 +82,22 @@ class Postgres:
         self.process.wait(30)
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
+    def upgrade(self):
+        """A new server with all that is in this one, which has stopped, as pg_upgrade makes it."""
+        new, programs = Postgres(), Path(tool("initdb")).parent
+        new.query("postgres", "DROP DATABASE discreet")
+        new.stop()
+        old = ("-b", programs, "-d", self.data, "-p", str(self.port))
+        self._run(
+            "pg_upgrade", *old, "-B", programs, "-D", new.data, "-P", str(new.port), "-U", "discreet", "--no-sync"
+        )
+        new.start()
+        return new
+
     def remove(self):
-        self.process.send_signal(signal.SIGQUIT)  # at once: nobody needs its files
-        self.process.wait(30)
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGQUIT)  # at once: nobody needs its files
+            self.process.wait(30)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def query(self, database, statement):

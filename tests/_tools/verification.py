@@ -42,13 +42,19 @@ SECTIONS = {
     "Logs": "Answers from a log, with real noise: the arm that is the best one by how the log was made.",
     "Fuzzing": "Every case was refused by an error of ours or understood, and no step broke the model.",
     "Statements at all looks": "Runs in which a statement of level 0.95 about a ledger was false at any look.",
+    "Best arm in a budget": "Shares of wrong answers, next to those of equal shares that are released once.",
     "Sequential tests": "Of tests between two means at alpha = beta = 0.05: the shares of wrong verdicts, and the "
     "samples on average over the lower bound kl(0.95, 0.05)/d_epsilon, under the hypothesis where that is more.",
     "A/B tests": "At epsilon = 1, alpha = 0.05 and beta = 0.2: the people on average over those of the usual test with "
     "one look and no privacy; the chance to show the lift; and the share of false alarms, where it is largest.",
+    "Tests of means that drift": "False alarms of tests at alpha = 0.05 where means ramp, jump and wave by half, or "
+    "fall behind and catch up on average; and whether a promise is made there (docs/tests.md).",
+    "A/B tests and their twins": "Tests without an end at epsilon = 1, if B is better: the people on average over "
+    "those of the usual test, and over those of a twin with the same blocks that releases exact totals (at most 1.15).",
     "Statistical studies": "Broken promises, and how many were allowed on average.",
     "Samples of dp-inverse": "Mean number over the fixed one that somebody would take who knows the mean p of 0/1 "
     "samples, by the normal approximation.",
+    "Samples of dp-mean": "Mean number over that of the better of dp-inverse and dp-bernstein, at beta = 0.05.",
     "Supply chain": "",
 }
 KEY, OUTCOMES = "page", ("passed", "failed", "error", "skipped")

@@ -23,6 +23,7 @@ OWN = {
     "dp-ucb": {"horizon": 20},
     "dp-ucb-hybrid": {"horizon": 20},
     "guess-and-double": {"policy": "dp-se-modified", "epsilon": 60.0, "first_guess": 40},
+    "dp-mean": {"alpha": 0.2, "beta": 0.05, "epsilon": 20.0},  # where it takes a look
 }
 BY_TOTALS = ("dp-se", "dp-se-person", "dp-se-svt", "dp-bai")  # their epochs are long
 
@@ -32,7 +33,7 @@ def algorithm(key, **options):
     known = field_names(find(key), init=True)
     chosen = {name: value for name, value in (RULE if key in discreet.RULES else OPTIONS).items() if name in known}
     if key in discreet.RULES:
-        return discreet.make_rule(key, **{**chosen, **TESTS.get(key, {}), **options})
+        return discreet.make_rule(key, **{**chosen, **OWN.get(key, {}), **TESTS.get(key, {}), **options})
     return discreet.make_policy(key, AB, **{**chosen, **OWN.get(key, {}), **TESTS.get(key, {}), **options})
 
 

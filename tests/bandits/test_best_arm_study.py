@@ -79,26 +79,3 @@ def test_every_search_ends(means, epsilon, page):
     print(means, epsilon, (found < 0).sum(), pulls.max(), pulls.mean())
     assert (found >= 0).all()
     assert pulls.max() < 200 * pulls.mean()
-
-
-@pytest.mark.study
-@pytest.mark.parametrize("horizon", [300, 1000])
-def test_the_doubt_of_a_budget_is_honest(horizon, page):
-    """Of all runs, those that are wrong with a doubt of q or less are at most a share q."""
-    means, runs = np.array([0.5, 0.47, 0.45]), 1000
-    wrong = []
-    for run in range(runs):
-        policy = discreet.DPBudgetBestArm(range(3), epsilon=1.0, horizon=horizon)
-        rng, width = np.random.default_rng([run, horizon]), policy.grid.width
-        noise = discreet.SimulatedNoise([run, horizon])
-        curator = discreet.Curator(policy.grid, policy.privacy, noise, taken=policy.taken)
-        while (plan := policy.plan()) is not None:
-            rewards = {arm: int(rng.binomial(count, means[arm])) * width for arm, count in plan.pulls.items()}
-            policy.learn(curator.release(plan, rewards))
-        wrong.append(policy.doubt if policy.best_arm else np.inf)
-    wrong = np.array(wrong)
-    shares = {q: float((wrong <= q).mean()) for q in (0.01, 0.05, 0.2, 0.5)}
-    page("Best arm", cell=f"budget of {horizon:,}", searches=runs, wrong=int(np.isfinite(wrong).sum()),
-         doubt_at_most_a_fifth=f"{shares[0.2]:.4f}")  # fmt: skip
-    print(horizon, np.isfinite(wrong).mean(), shares)
-    assert all(share <= q + 4 * np.sqrt(q * (1 - q) / runs) for q, share in shares.items())

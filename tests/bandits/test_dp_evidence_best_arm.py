@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet import ArgumentError, DPBudgetBestArm, DPEvidenceBestArm, SimulatedNoise
-from discreet.bandits import _evidence_search
+from discreet import ArgumentError, DPEvidenceBestArm, SimulatedNoise
+from discreet.bandits import dp_evidence_best_arm
 from discreet.core.probability.lead_evidence import lead_evidence
 from discreet.lab import Beta, play
 from tests._tools.driving import Coins, close, drive
@@ -22,16 +22,10 @@ def batch(pulls, mean, epsilon):
     return math.ceil(max(0.2 * pulls, min(pulls, 6 / (epsilon**2 * chance * (1 - chance)))))
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "means", "budget"), [(0.3, (0.5, 0.6, 0.66), None), (2.0, (0.02, 0.03, 0.06), 20_000)]
-)
-def test_a_search_is_that_of_a_program_written_from_the_formulas(epsilon, means, budget):
-    policy = (
-        DPEvidenceBestArm(range(3), epsilon=epsilon, beta=0.2)
-        if budget is None
-        else DPBudgetBestArm(range(3), epsilon=epsilon, horizon=budget)
-    )
-    level = math.log(2 / 0.2) if budget is None else math.inf
+@pytest.mark.parametrize(("epsilon", "means"), [(0.3, (0.5, 0.6, 0.66)), (2.0, (0.02, 0.03, 0.06))])
+def test_a_search_is_that_of_a_program_written_from_the_formulas(epsilon, means):
+    policy = DPEvidenceBestArm(range(3), epsilon=epsilon, beta=0.2)
+    level = math.log(2 / 0.2)
     driver, rewards, width = drive(policy, (), SimulatedNoise(2), 0), Coins(means, 1), policy.grid.width
     totals, pulls, noises, against = np.zeros(3), np.zeros(3), np.zeros(3, int), np.zeros(3)
     wanted, epochs = dict.fromkeys(range(3), math.ceil(36 / epsilon)), 0
@@ -60,13 +54,12 @@ def test_a_search_is_that_of_a_program_written_from_the_formulas(epsilon, means,
         assert now.doubt == pytest.approx(min(1, 2 * math.exp(-min(rivals))))
         costs = {arm: each + math.log(pulls[arm]) / 2 for arm, each in found.items() if against[arm] < level}
         epochs += 1
-        if not costs or pulls.sum() == budget:
+        if not costs:
             break
         challenger = min(costs, key=costs.get)
         arm = leader if pulls[leader] <= pulls[challenger] else challenger
         size = batch(pulls[arm], totals[arm] / pulls[arm], epsilon)
-        rest = math.inf if budget is None else budget - pulls.sum()
-        wanted = {int(arm): rest if 2 * size > rest else size}
+        wanted = {int(arm): size}
     assert driver.finished
     assert epochs > 8
     assert driver.algorithm.best_arm == np.argmax(means)
@@ -83,16 +76,6 @@ def test_a_search_gives_up_at_its_limit():
     assert DPEvidenceBestArm(["A", "B"], epsilon=1.0, beta=0.01, max_pulls=71).finished  # a first batch is of 36 each
     with pytest.raises(ArgumentError, match="max_pulls must allow one pull of each arm, got 1"):
         DPEvidenceBestArm(["A", "B"], epsilon=1.0, beta=0.01, max_pulls=1)
-
-
-@pytest.mark.parametrize("horizon", [3, 50, 1000, 12_345])
-def test_a_budget_is_spent_to_the_last_pull_and_all_of_it_is_released(horizon):
-    policy = DPBudgetBestArm(["A", "B", "C"], epsilon=0.5, horizon=horizon)
-    after = drive(policy, Coins((0.4, 0.5, 0.6), 1, "ABC")).algorithm
-    assert after.finished
-    assert after.time == horizon == sum(release.rewards for release in after.ledger)
-    assert after.viable == ("A", "B", "C")
-    assert 0 < after.doubt <= 1
 
 
 def test_it_takes_rewards_of_any_kind():
@@ -136,6 +119,5 @@ def test_one_of_two_equal_arms_is_seldom_dropped(planted, monkeypatch):
 
 
 def test_constants_are_those_of_the_page():
-    assert (_evidence_search.GROWTH, _evidence_search.FIRST, _evidence_search.QUIET) == (1.2, 36.0, 6.0)
+    assert (dp_evidence_best_arm.GROWTH, dp_evidence_best_arm.FIRST, dp_evidence_best_arm.QUIET) == (1.2, 36.0, 6.0)
     assert discreet.DPEvidenceBestArm(["A", "B"], epsilon=0.5, beta=0.1).batch_size(0) == 72
-    assert discreet.DPBudgetBestArm(["A", "B"], epsilon=0.5, horizon=100).batch_size(0) == 25

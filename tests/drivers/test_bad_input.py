@@ -74,12 +74,12 @@ def test_tiny_betas_and_large_epsilons_are_only_numbers(name):
             assert plan is None or plan.size > 0
 
 
-@pytest.mark.parametrize("name", sorted(discreet.RULES.keys() - {"dp-inverse", "inverse", *examples.TESTS}))
+@pytest.mark.parametrize("name", sorted(discreet.RULES.keys() - {"dp-inverse", "dp-mean", "inverse", *examples.TESTS}))
 def test_tiny_betas_do_not_overflow(name):
     assert examples.rule(name, beta=1e-300).run(np.ones(50_000), SimulatedNoise(0)).reached
 
 
-@pytest.mark.parametrize("name", ["dp-inverse", "inverse"])
+@pytest.mark.parametrize("name", ["dp-inverse", "dp-mean", "inverse"])
 @pytest.mark.parametrize("option", ["alpha", "beta"])
 def test_inverse_sampling_refuses_what_takes_long_to_compute(name, option):
     with pytest.raises(ArgumentError, match=rf"{option} must be at least .* got 1e-10; use dp-bernstein"):

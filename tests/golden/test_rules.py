@@ -16,6 +16,7 @@ KEYS = (
     "dp-bernstein",
     "dp-exp-nas",
     "dp-inverse",
+    "dp-mean",
     "dp-nas",
     "dp-nas-one-sided",
     "dp-nas-released",
@@ -65,7 +66,7 @@ def listed(releases, prices):
 
 def end_of(rule, run):
     estimate = rule.estimate
-    if estimate is not None and rule.key in {"inverse", "dp-inverse"}:
+    if estimate is not None and rule.key in {"inverse", "dp-inverse", "dp-mean"}:
         estimate = round(estimate, 9)  # a result of long sums of floats, whose last digits are the machine's
     found = {"finished": rule.finished, "samples": rule.samples, "halted": rule.halted, "estimate": estimate}
     if "ledger" in run["end"]:
@@ -74,10 +75,10 @@ def end_of(rule, run):
 
 
 def entries(decisions):
-    """The ledger of decisions: the tests of one sparse vector are one entry."""
+    """The ledger of decisions: the tests of one sparse vector are one entry, the last one."""
     every = [release for _, releases, _ in decisions for release in releases]
-    tests = [release for release in every if release[0] == "tests"]
-    return [*tests[-1:], *(release for release in every if release[0] != "tests")]
+    last = max((place for place, release in enumerate(every) if release[0] == "tests"), default=None)
+    return [release for place, release in enumerate(every) if release[0] != "tests" or place == last]
 
 
 def exact_of(plan, grid, values, clip):

@@ -7,6 +7,7 @@ from discreet.reproduction.studies.evaluation import Evaluation
 from discreet.reproduction.studies.evidence import EvidenceStudy
 from discreet.reproduction.studies.league import LeagueStudy
 from discreet.reproduction.studies.roads import RoadsStudy
+from discreet.reproduction.studies.sequential import SequentialStudy
 from discreet.reproduction.studies.stopping import StoppingStudy
 
 
@@ -45,6 +46,13 @@ def evidence():
     """Few searches, and few intervals of two rates."""
     few = {"runs": 20, "rates": (0.03, 0.5), "budgets": (0.1, 1.0), "sizes": (1000, 10_000)}
     return EvidenceStudy(**few, epsilons=(1.0,), looked=300, last=5000).run()
+
+
+@pytest.fixture(scope="session")
+def sequential():
+    """Few tests, with few runs."""
+    few = {"means": ((0.3, 0.7), (0.1, 0.15)), "leads": ((0.3, 0.2),), "budgets": (1.0,), "epsilons": (0.1, 1.0)}
+    return SequentialStudy(**few, runs=1000, open_runs=100).run()
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from discreet.reproduction.tables import bandit_tables, claim_table, stopping_ta
 
 
 @pytest.fixture(scope="module")
-def everything(extended, stopping, league, roads, evidence):
-    return Reproduced(extended, stopping, league, roads, evidence)
+def everything(extended, stopping, league, roads, evidence, sequential):
+    return Reproduced(extended, stopping, league, roads, evidence, sequential)
 
 
 def links(html):
@@ -93,7 +93,7 @@ def test_a_reproduction_simulates_what_is_missing_and_writes_the_report(tmp_path
         assert ("simulating DP-SE and DP-UCB", 128, 128) in told
         assert len(list((tmp_path / "settings").iterdir())) == len(wanted.settings()) == 128
     assert set(wanted.studies()) == {"paper"}
-    beyond = {"stopping", "league", "roads", "evidence"}
+    beyond = {"stopping", "league", "roads", "evidence", "tests"}
     assert set(Reproduction.of(everything=True, quick=True).studies()) == {"paper", *beyond}
 
 

@@ -1,6 +1,5 @@
 """Tests of arms against a control without an end: joint evidence, its numerical minimum, and planted errors."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -59,16 +58,6 @@ def test_an_arm_with_the_effect_is_seldom_given_up_and_found_soon():
     assert found.shown.mean() > 0.8
     empty = open_runs_of(test.rule, (0.3, 0.3), RUNS, np.random.default_rng(4))
     assert empty.given_up.mean() > 0.9
-
-
-def test_averages_that_drift_keep_the_level_in_the_form_for_drift():
-    rule, rng, runs = test_of(drifting=True).rule, np.random.default_rng(5), RUNS
-    totals, false = np.zeros((2, runs)), np.zeros(runs, dtype=bool)
-    for look in range(1, 13):
-        rate = 0.3 * (1 + 0.5 * math.sin(look))
-        totals += rng.binomial(rule.block, rate, (2, runs)) + rng.laplace(size=(2, runs))
-        false |= rule.passes(totals[1], totals[0], look)
-    assert false.sum() <= allowed(runs, 0.05)
 
 
 def test_the_minimum_is_that_of_a_fine_grid():

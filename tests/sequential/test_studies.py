@@ -7,6 +7,7 @@ import pytest
 
 from discreet import DPOpenEndedTest
 from discreet.core.probability.divergences import kl, private_kl
+from discreet.reproduction.studies.sequential import without_noise
 from discreet.sequential._chernoff import chernoff_plan
 from discreet.sequential._designs import LeadDesign, MeanDesign
 from discreet.sequential._planned_looks import fixed_size, looks_plan
@@ -142,21 +143,28 @@ def test_a_private_test_against_the_usual_one_without_privacy(base, lift, page):
 
 @pytest.mark.parametrize(("base", "lift"), AB)
 def test_a_test_without_an_end(base, lift, page):
-    runs, effect = 2000, base * lift
+    runs, effect = 4000, base * lift
     usual, rng = fixed_size(base, effect, 0.05, 0.2), np.random.default_rng([53, AB.index((base, lift))])
     given = {"epsilon": 1.0, "base_rate": base, "effect": effect}
     never = DPOpenEndedTest(["A", "B"], **given, beta=None).rule
     better = open_runs_of(never, (base, base + effect), runs, rng)
+    twin = open_runs_of(without_noise(never), (base, base + effect), runs, np.random.default_rng([53, 7]))
     gives_up = DPOpenEndedTest(["A", "B"], **given).rule
     found, equal = (open_runs_of(gives_up, (base, rate), runs, rng) for rate in (base + effect, base))
-    took = float(better.people.mean()) / 2 / usual
+    took, over_twin = (float(better.people.mean() / each) for each in (2 * usual, twin.people.mean()))
+    page(
+        "A/B tests and their twins", test=f"{100 * base:g} % and a lift of {100 * lift:g} %", runs=2 * runs,
+        people=round(took, 2), over_the_twin=round(over_twin, 2),
+    )  # fmt: skip
     page(
         LEADS, test=f"without an end, {100 * base:g} % and a lift of {100 * lift:g} %", runs=3 * runs,
         if_better=round(took, 2), if_not=round(float(equal.people.mean()) / 2 / usual, 2), at_most="-",
         power=round(float(found.shown.mean()), 3), alpha=round(float(equal.shown.mean()), 3),
     )  # fmt: skip
     assert better.shown.all()
+    assert twin.shown.all()
     assert took <= 1.45
+    assert over_twin <= 1.15
     assert equal.shown.mean() <= 0.05
     assert found.given_up.mean() <= 0.2
 

@@ -331,6 +331,20 @@ def test_a_place_holds_what_it_must():
     assert tokens.open_token(b"s", tokens.seal(b"s", place)) == place
 
 
+def test_a_batch_of_tokens_is_opened_as_each_token_is():
+    whole = [tokens.seal(b"s", Place(1, 2, 3, slot, b"of Ann")) for slot in range(5)]
+    forged = tokens.seal(b"other", Place(1, 2, 3, 4, b"of Ann"))
+    flipped = whole[1][:20] + ("A" if whole[1][20] != "A" else "B") + whole[1][21:]
+    short = ["", "x", "=" * len(forged), whole[0][:-1] + "=", "é" + whole[0][1:], "\ud800" + whole[0][1:], whole[0] * 2]
+    for odd in (forged, flipped, *short):
+        batch = [*whole[:3], odd, *whole[3:]]
+        assert tokens.open_tokens(b"s", batch) == [tokens.open_token(b"s", token) for token in batch]
+        assert tokens.open_tokens(b"s", batch)[3] is None
+    halves = [whole[0][:-4], whole[0][-4:] + whole[1]]  # of the right length together
+    assert tokens.open_tokens(b"s", halves) == [None, None]
+    assert tokens.open_tokens(b"s", []) == []
+
+
 def test_a_started_experiment_is_not_found_by_a_name_that_no_database_can_hold(world):
     with world.web() as web:
         for path in ("/v1/experiments/a%00b", "/v1/populations/a%00b/ledger", "/v1/experiments/%ff"):

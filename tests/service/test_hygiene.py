@@ -218,6 +218,12 @@ def test_a_writer_says_when_it_is_overloaded(world, monkeypatch):
     assert world.count(schema.assignment) == 0
 
 
+def test_batches_have_a_writer_of_their_own_where_it_need_not_wait(world):
+    writers = traffic.Writers.of(world.database)
+    assert (writers.single is writers.batches) == (world.database.engine.dialect.name == "sqlite")
+    writers.stop()
+
+
 def test_a_writer_answers_threads_as_well(world):
     world.start(**small())
     writer = traffic.Writer(world.database)

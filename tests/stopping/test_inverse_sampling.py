@@ -9,8 +9,8 @@ from scipy import stats
 
 from discreet import ArgumentError, DPInverseSampling, InverseSampling, SimulatedNoise, Stream, Sum, Totals
 from discreet.core.coins import CoinGrid
-from discreet.stopping._first_passage import FirstPassage
-from discreet.stopping._inverse_schedule import Schedule
+from discreet.stopping._inverse.first_passage import FirstPassage
+from discreet.stopping._inverse.schedule import Schedule
 
 GIVEN = {"alpha": 0.3, "beta": 0.1, "epsilon": 1.0, "low": 0, "high": 1}
 
@@ -72,7 +72,7 @@ def test_the_bounds_are_bounds_and_exact_where_nothing_is_rounded(epsilon, mean)
 
 @pytest.mark.parametrize("mean", [0.3, 0.5, 0.7])
 def test_sums_that_are_rounded_leave_bounds(mean, monkeypatch):
-    monkeypatch.setattr("discreet.stopping._first_passage.MOST_SUMS", 12)
+    monkeypatch.setattr("discreet.stopping._inverse.first_passage.MOST_SUMS", 12)
     passage = FirstPassage(2.0, 1e-12)
     found = np.cumsum(halting(TESTS, mean, 2.0))
     for (count, level), chance in zip(TESTS, found, strict=True):

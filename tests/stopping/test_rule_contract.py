@@ -166,14 +166,14 @@ class TestEveryPrivateRule:
         result = rule.run(STREAM)
         assert result.reached
         assert not result.simulated
-        assert rule.privacy.epsilon == result.epsilon == 2.0
+        assert rule.privacy.epsilon == result.epsilon == rule.epsilon
         paid = np.zeros(result.samples)
         for release in result.ledger:
             ((arm, first, last),) = release.spans
             assert arm is None
             paid[first - 1 : last] += release.epsilon
-        assert paid == pytest.approx(2.0)
-        assert spent(result.ledger) == pytest.approx(2.0)
+        assert paid == pytest.approx(rule.epsilon)
+        assert spent(result.ledger) == pytest.approx(rule.epsilon)
         assert result.ledger[-1].spans[0][2] == result.samples
 
     def test_simulated_noise_is_marked_in_every_result(self, name):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from discreet.audit.events import DERIVED, Facts
 from discreet.bandits import Policy
 from discreet.core.algorithm import Algorithm
+from discreet.core.coins import counted
 from discreet.core.errors import FinishedError
 from discreet.core.grid import Grid
 from discreet.core.noise import Noise
@@ -296,7 +297,7 @@ def by_sums(rule: StoppingRule, rewards: Rewards, length: int, cuts: Iterable[in
     while (plan := session.plan()) is not None and start + (plan.until(1) if plan.many_tests else plan).size <= length:
         if plan.many_tests:  # up to the next cut, or the first test after it
             plan = plan.until(max(1, plan.tests_within(left[0] - start)))
-        steps = rewards.steps(0, start + 1, start + plan.size)
+        steps = counted(plan.statistic, rewards.steps(0, start + 1, start + plan.size), rule.grid.width)
         statistic: Any = plan.between_tests(steps) if plan.many_tests else None
         if statistic is None:
             sums = plan.statistic.accumulator(rule.grid.width)

@@ -19,15 +19,17 @@ class Statistic(StrEnum):
     Attributes:
         TOTAL: The sum of the rewards.
         PAIRS: The squared differences of disjoint pairs of rewards, divided by the range and rounded up; and the sum.
+        COINS: The sum of the rewards, each of which is rounded at random to an end of the range before it is added.
     """
 
     TOTAL = "total"
     PAIRS = "pairs"
+    COINS = "coins"
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The kinds of its integers, in the order in which they are released."""
-        return ("total",) if self is Statistic.TOTAL else ("squares", "total")
+        return ("squares", "total") if self is Statistic.PAIRS else ("total",)
 
     def sensitivities(self, width: int) -> tuple[int, ...]:
         """Return the most by which one changed reward moves each part.
@@ -47,11 +49,11 @@ class Statistic(StrEnum):
             width: The grid's width in steps.
             count: The number of rewards.
         """
-        return (count * width,) if self is Statistic.TOTAL else (count // 2 * width, count * width)
+        return (count // 2 * width, count * width) if self is Statistic.PAIRS else (count * width,)
 
     def accumulator(self, width: int) -> Accumulator:
-        """Return an empty accumulator for rewards on a grid of this width."""
-        return TotalAccumulator(width) if self is Statistic.TOTAL else PairsAccumulator(width)
+        """Return an empty accumulator for rewards on a grid of this width, each as `coins.counted` returns it."""
+        return PairsAccumulator(width) if self is Statistic.PAIRS else TotalAccumulator(width)
 
 
 class Accumulator(ABC):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet._display import Page, Shown
+from discreet.core.coins import counted
 from discreet.core.errors import FinishedError, StateError
 from discreet.core.grid import CHUNK
 from discreet.core.ledger import Ledger
@@ -245,7 +246,7 @@ class Stream(Driver):
                 continue
             part, steps = steps[: self._missing], steps[self._missing :]
             if plan.query is not None:
-                self._sums.add(part)
+                self._sums.add(self._counted(plan, part))
             self._missing -= part.size
             self._wanted = min(self._missing, CHUNK)
             self._collected += part.size
@@ -253,12 +254,16 @@ class Stream(Driver):
                 values = self._sums.values
                 self._close(plan, None if plan.query is None else {None: values if len(values) > 1 else values[0]})
 
+    def _counted(self, plan: Plan, steps: NDArray[Any]) -> NDArray[Any]:
+        """Return samples as the plan's statistic adds them up."""
+        return counted(plan.statistic, steps, self._algorithm.grid.width, self._noise)
+
     def _fill_tests(self, plan: Plan, steps: NDArray[Any]) -> NDArray[Any]:
         """Close the tests that samples complete, one of them at least, and return the samples that are left."""
         before = self._collected
         plan = plan.until(plan.tests_within(before + steps.size))
         part, rest = steps[: plan.size - before], steps[plan.size - before :]
-        totals = plan.between_tests(part, before)
+        totals = plan.between_tests(self._counted(plan, part), before)
         if before:
             totals[0] += self._sums.values[0]
         self._close(plan, {None: totals})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.coins import counted
 from discreet.core.errors import ArgumentError, FinishedError
 from discreet.core.plans import Arm, Plan
 from discreet.core.releases import Release
@@ -114,6 +115,7 @@ class Totals(Driver):
             steps = grid.encode_checked(grid.check_array(given), self._noise).astype(np.int64)
             if steps.size != count:
                 raise ArgumentError(f"arm {arm!r} needs {count:,} rewards, got {steps.size:,}")
+            steps = counted(plan.statistic, steps, grid.width, self._noise)
             if plan.many_tests:
                 return steps
             sums = plan.statistic.accumulator(grid.width)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.bandits import DPEvidenceBestArm
-from discreet.bandits._evidence_search import QUIET
+from discreet.bandits.dp_evidence_best_arm import QUIET
 from discreet.core.errors import ArgumentError
 from discreet.core.noise import SimulatedNoise, scale_for
 from discreet.forecasting.evidence_at_once import Floats, Pairs, lead_evidence
@@ -78,7 +78,7 @@ class EvidenceRuns:
         self.evidence[runs, arms] = np.nan
 
     def _batches(self, runs: Arms, arms: Arms) -> NDArray[np.int64]:
-        """Return the sizes of the next batches: those of `EvidenceSearch.next_batch`."""
+        """Return the sizes of the next batches: those of `DPEvidenceBestArm.next_batch`."""
         pulls, epsilon = self.counts[runs, arms], self.policy.epsilon
         chance = np.clip(self.totals[runs, arms] / pulls, 0.01, 0.99)
         quiet = QUIET / (epsilon * epsilon * chance * (1 - chance))

@@ -80,9 +80,19 @@ class Rewards(ABC):
             ArgumentError: If the grid cannot hold every reward.
         """
         self.check(grid)
-        if isinstance(grid, CoinGrid):  # coins of independent rewards are independent: any total is one binomial draw
-            return lambda count: int(rng.binomial(count, min(1.0, self.mean / grid.high)))
-        return partial(self._total, rng, grid)
+        return self.coins(rng, grid) if isinstance(grid, CoinGrid) else partial(self._total, rng, grid)
+
+    def coins(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], int]:
+        """Return a function from a number of rewards to the sum of the coins that they become, of 0 or the width.
+
+        Coins of independent rewards are independent, so any sum is one binomial draw.
+
+        Args:
+            rng: The generator that they are drawn from.
+            grid: The grid of the algorithm that gets them.
+        """
+        chance, width = min(1.0, self.mean / grid.high), grid.width
+        return lambda count: int(rng.binomial(count, chance)) * width
 
     def one_by_one(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], NDArray[np.int64]]:
         """Return a function from a number of rewards to the next ones in steps: those that `totals` would draw alone.

@@ -172,14 +172,15 @@ def play_rule(
         noise: The source of noise, by default simulated from a child of the generator.
     """
     grid, draw = rule.grid, distribution.totals(rng, rule.grid)
-    curator = Curator.of(rule, noise or SimulatedNoise(*rng.spawn(1)))
+    source = noise or SimulatedNoise(*rng.spawn(1))
+    curator, coins = Curator.of(rule, source), distribution.coins(rng, grid)
     size = _FIRST_TESTS
     while (plan := rule.plan()) is not None:
         if plan.many_tests:
             plan = plan.until(min(size, plan.tests_within(plan.size)))  # it may halt soon
             size *= 2
             if plan.spaced:
-                statistic: Any = _between_tests(plan, draw)
+                statistic: Any = _between_tests(plan, coins if plan.statistic is Statistic.COINS else draw)
             else:
                 statistic = grid.encode_checked(distribution.sample(rng, plan.size)).astype(np.int64)
         elif plan.statistic is Statistic.TOTAL:
@@ -187,7 +188,7 @@ def play_rule(
         else:
             sums = plan.statistic.accumulator(grid.width)
             for start in range(0, plan.size, CHUNK):
-                sums.add(grid.encode_checked(distribution.sample(rng, min(CHUNK, plan.size - start))))
+                sums.add(grid.encode_checked(distribution.sample(rng, min(CHUNK, plan.size - start)), source))
             statistic = sums.values
         rule.learn(curator.release(plan, {None: statistic}))
     return rule

@@ -12,6 +12,7 @@ from discreet.reproduction.studies.evaluation import EvaluationFindings
 from discreet.reproduction.studies.evidence import EvidenceFindings, evidence_headlines, evidence_pictures
 from discreet.reproduction.studies.league import LeagueFindings
 from discreet.reproduction.studies.roads import RoadsFindings, roads_headlines, roads_picture
+from discreet.reproduction.studies.sequential import SequentialFindings, sequential_headlines, sequential_pictures
 from discreet.reproduction.studies.stopping import StoppingFindings
 from discreet.reproduction.tables import bandit_tables, claim_table, stopping_tables
 
@@ -25,6 +26,7 @@ class Reproduced(NamedTuple):
         league: The league; None if it was left out.
         roads: Regret against the number of arms; None if it was left out.
         evidence: Intervals and searches for the best arm; None if it was left out.
+        tests: Sequential tests; None if they were left out.
     """
 
     paper: EvaluationFindings
@@ -32,6 +34,7 @@ class Reproduced(NamedTuple):
     league: LeagueFindings | None = None
     roads: RoadsFindings | None = None
     evidence: EvidenceFindings | None = None
+    tests: SequentialFindings | None = None
 
 
 class Part(NamedTuple):
@@ -74,6 +77,10 @@ PARTS = (
     Part(
         "evidence", "simulating searches by evidence", "Evidence at any time", evidence_headlines, evidence_pictures,
         lambda found: {"best_arm": found.rows, "widths": found.width_rows},
+    ),
+    Part(
+        "tests", "planning tests", "Sequential tests", sequential_headlines, sequential_pictures,
+        lambda found: {"tests": found.rows, "ab_tests": found.ab_rows},
     ),
 )  # fmt: skip
 

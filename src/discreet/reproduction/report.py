@@ -21,6 +21,7 @@ from discreet.reproduction.studies.bounds import bound_rows
 from discreet.reproduction.studies.claim import CLAIM, CONFIDENCE, Ratio, Verdict, count_verdicts
 from discreet.reproduction.studies.evaluation import PRECISION, Evaluation, EvaluationFindings
 from discreet.reproduction.studies.league import LeagueFindings, standings
+from discreet.reproduction.studies.sequential import KINDS as AB_KINDS
 from discreet.reproduction.studies.stopping import RULES, StoppingFindings
 from discreet.reproduction.tables import TABLES, number
 from discreet.theory import two_point_lower_bound
@@ -88,6 +89,9 @@ def _figures(found: Reproduced) -> dict[str, Any]:
         "league": _league(found.league) if found.league else None,
         "stopping": _stopping(found.stopping) if found.stopping else None,
         "evidence": {"study": found.evidence.study, "rows": found.evidence.rows} if found.evidence else None,
+        "tests": {"study": found.tests.study, "rows": found.tests.rows, "ab": found.tests.ab_rows, "kinds": AB_KINDS}
+        if found.tests
+        else None,
         "roads": {"study": found.roads.study, "rows": found.roads.rows} if found.roads else None,
     }
 

@@ -20,6 +20,7 @@ from discreet.reproduction.studies.evaluation import Evaluation
 from discreet.reproduction.studies.evidence import EvidenceStudy
 from discreet.reproduction.studies.league import LeagueStudy
 from discreet.reproduction.studies.roads import RoadsStudy
+from discreet.reproduction.studies.sequential import SequentialStudy
 from discreet.reproduction.studies.stopping import StoppingStudy
 from discreet.reproduction.tables import write_table
 
@@ -50,6 +51,7 @@ class Reproduction:
         league: The league; None leaves it out.
         roads: Regret against the number of arms; None leaves it out.
         evidence: Intervals and searches for the best arm; None leaves it out.
+        tests: Sequential tests; None leaves them out.
     """
 
     paper: Evaluation
@@ -57,6 +59,7 @@ class Reproduction:
     league: LeagueStudy | None = None
     roads: RoadsStudy | None = None
     evidence: EvidenceStudy | None = None
+    tests: SequentialStudy | None = None
 
     @classmethod
     def of(
@@ -83,7 +86,8 @@ class Reproduction:
             return cls(evaluation(**changes))
         stopping, league = (StoppingStudy.quick, LeagueStudy.quick) if quick else (StoppingStudy, LeagueStudy)
         roads, evidence = (RoadsStudy.quick, EvidenceStudy.quick) if quick else (RoadsStudy, EvidenceStudy)
-        beyond = stopping(seed=seed), league(**changes), roads(seed=seed), evidence(seed=seed)
+        tests = SequentialStudy.quick if quick else SequentialStudy
+        beyond = stopping(seed=seed), league(**changes), roads(seed=seed), evidence(seed=seed), tests(seed=seed)
         return cls(evaluation(extended=True, **changes), *beyond)
 
     def studies(self) -> dict[str, Any]:

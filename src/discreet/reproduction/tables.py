@@ -25,6 +25,8 @@ TABLES = {
     "roads": "a row for each road: the power of K that fits its regret, 95 % interval, the law's power, mean regrets",
     "best_arm": "a row for each instance and epsilon: mean pulls of both searches, how many times fewer, wrong answers",
     "widths": "a row for each rate, epsilon and size: widths of intervals over that of one look without noise",
+    "tests": "a row for each pair of means and epsilon: samples of tests over the lower bound, errors",
+    "ab_tests": "a row for each rate, lift and epsilon: people of A/B tests over the usual test's, chances to pass",
     "league": "a row for each policy of the league and place: mean, 95 % and 99.9 % quantiles, stuck runs, ratios",
 }
 """The content of each table; all begin with the setting, such as policy or rule, epsilon, other options, seed."""

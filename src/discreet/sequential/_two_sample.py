@@ -145,6 +145,7 @@ class TwoSampleTest(Policy):
         """The verdict in words."""
         control, about = self.control, "better than" if not self.margin else "not worse than"
         by = f" by {self.margin:g} or more" if self.margin else ""
+        by += " on average so far" if getattr(self, "drifting", False) else ""
         parts = []
         for arm, verdict in self.verdicts.items():
             shown = "is" if verdict == SHOWN else "was not shown to be"

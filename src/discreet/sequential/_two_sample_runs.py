@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from discreet.core.probability.evidence import Numbers
 from discreet.sequential._joint import OpenRule
@@ -31,16 +31,17 @@ class Runs:
     given_up: Any
 
 
-def runs_of(plan: LooksPlan, rates: Sequence[float], runs: int, rng: np.random.Generator) -> Runs:
+def runs_of(plan: LooksPlan, rates: ArrayLike, runs: int, rng: np.random.Generator) -> Runs:
     """Simulate a test with 0/1 rewards.
 
     Args:
         plan: The looks and their limits.
-        rates: The rate of each arm, the control's first.
+        rates: The rate of each arm, the control's first; or a row of them for each block, if they drift.
         runs: The number of runs.
         rng: A generator.
     """
-    others = len(rates) - 1
+    moving = _by_look(rates, plan.looks)
+    others = moving.shape[1] - 1
     leads, pooled = np.zeros((runs, others), dtype=np.int64), np.zeros((runs, others))
     open_ = np.ones((runs, others), dtype=bool)
     shown, given_up, people = np.zeros_like(open_), np.zeros_like(open_), np.zeros(runs)
@@ -49,7 +50,8 @@ def runs_of(plan: LooksPlan, rates: Sequence[float], runs: int, rng: np.random.G
         if not going.any():
             break
         people += plan.block * (open_.sum(axis=1) + going)
-        totals = rng.binomial(plan.block, rates, (runs, others + 1)) + laplace(rng, plan.epsilon, (runs, others + 1))
+        shape = (runs, others + 1)
+        totals = rng.binomial(plan.block, moving[look - 1], shape) + laplace(rng, plan.epsilon, shape)
         wholes = np.rint(totals).astype(np.int64)
         leads += wholes[:, 1:] - wholes[:, :1]
         pooled += totals[:, 1:] + totals[:, :1]
@@ -77,19 +79,18 @@ def limits_of(plan: LooksPlan, look: int, pooled: Numbers) -> Any:
     return np.array([plan.limit(look, int(value)) for value in values], dtype=np.int64)[places]
 
 
-def open_runs_of(
-    rule: OpenRule, rates: Sequence[float], runs: int, rng: np.random.Generator, looks: int = _LOOKS
-) -> Runs:
+def open_runs_of(rule: OpenRule, rates: ArrayLike, runs: int, rng: np.random.Generator, looks: int = _LOOKS) -> Runs:
     """Simulate a test without an end, with 0/1 rewards.
 
     Args:
         rule: What decides on an arm.
-        rates: The rate of each arm, the control's first.
+        rates: The rate of each arm, the control's first; or a row of them for each block, if they drift.
         runs: The number of runs.
         rng: A generator.
         looks: After how many looks a run is cut off.
     """
-    others = len(rates) - 1
+    moving = _by_look(rates, looks)
+    others = moving.shape[1] - 1
     totals, people = np.zeros((runs, others + 1)), np.zeros(runs)
     open_ = np.ones((runs, others), dtype=bool)
     shown, given_up = np.zeros_like(open_), np.zeros_like(open_)
@@ -99,7 +100,7 @@ def open_runs_of(
             break
         people[going] += rule.block * (open_[going].sum(axis=1) + 1)
         shape = (len(going), others + 1)
-        totals[going] += rng.binomial(rule.block, rates, shape) + laplace(rng, rule.better.epsilon, shape)
+        totals[going] += rng.binomial(rule.block, moving[look - 1], shape) + laplace(rng, rule.better.epsilon, shape)
         for arm in range(others):
             rows = going[open_[going, arm]]
             pair = totals[rows, arm + 1], totals[rows, 0]
@@ -108,3 +109,9 @@ def open_runs_of(
             shown[rows[passed], arm], given_up[rows[left], arm] = True, True
             open_[rows[passed | left], arm] = False
     return Runs(people, shown, given_up)
+
+
+def _by_look(rates: ArrayLike, looks: int) -> Numbers:
+    """Return the rates of each block, as rows."""
+    given = np.atleast_2d(np.asarray(rates, dtype=float))
+    return np.broadcast_to(given, (looks, given.shape[1]))

@@ -60,8 +60,8 @@ class DPSequentialTest(StoppingRule):
 
     The promise: if the mean is at most `null`, it decides for the alternative with probability `alpha` at most; if the
     mean is at least `alternative`, it decides for the null hypothesis with probability `beta` at most. For means in
-    between nothing is promised. If `alternative` is below `null`, the sides are exchanged. Proved in
-    docs/proofs/sequential-tests.md.
+    between nothing is promised. If `alternative` is below `null`, the sides are exchanged. The mean may drift on its
+    side; with binary=False the promise is about the average mean so far. Proved in docs/proofs/sequential-tests.md.
 
     Private because each sample is in one block, whose total is released once; the blocks were fixed in advance.
 

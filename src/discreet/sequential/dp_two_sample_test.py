@@ -55,7 +55,8 @@ class DPTwoSampleTest(TwoSampleTest):
     The promise, for arms whose rewards are 0 or 1 (`low` or `high`) with means that stay: the chance that any arm
     passes whose mean is not above the control's minus `margin` is at most `alpha`, whatever the rates. An arm that is
     better by `effect` passes with probability 1 - `beta` if the control's rate is `base_rate`. Several arms share alpha
-    (Bonferroni), and each has that power. Proved in docs/proofs/sequential-tests.md.
+    (Bonferroni), and each has that power. Proved in docs/proofs/sequential-tests.md. If means drift, nothing is
+    promised: take `dp-ab-open` with drifting=True.
 
     Private because each reward is in one block of one arm, whose total is released once; the blocks were fixed in
     advance.

@@ -4,6 +4,7 @@ from discreet.stopping._rule import StoppingRule
 from discreet.stopping.dp_bernstein import DPBernstein
 from discreet.stopping.dp_exponential_nas import DPExponentialNAS
 from discreet.stopping.dp_inverse_sampling import DPInverseSampling
+from discreet.stopping.dp_mean import DPMean
 from discreet.stopping.dp_nas import DPNAS
 from discreet.stopping.dp_one_sided_nas import DPOneSidedNAS
 from discreet.stopping.dp_released_nas import DPReleasedNAS
@@ -19,6 +20,7 @@ __all__ = [
     "DPBernstein",
     "DPExponentialNAS",
     "DPInverseSampling",
+    "DPMean",
     "DPOneSidedNAS",
     "DPReleasedNAS",
     "EBGStop",

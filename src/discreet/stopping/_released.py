@@ -185,8 +185,8 @@ class ReleasedRule(StoppingRule):
 
     @property
     def rounding(self) -> float:
-        """The allowance for samples that are rounded to the grid: (1 + alpha) times half a step."""
-        return (1 + self.alpha) * self.grid.step / 2
+        """The allowance for samples that are rounded to the grid: (1 + alpha) times what that may move their mean."""
+        return (1 + self.alpha) * self.grid.rounding
 
     def forecast(self, mean: float, variance: float | None = None) -> int | None:
         """Return about how many samples it takes: where it halts when each release is what it is on average.
@@ -214,8 +214,23 @@ class ReleasedRule(StoppingRule):
         spread = largest if variance is None else checks.real("variance", variance) / width**2
         if not 0 <= spread <= largest * (1 + 1e-9):
             raise ArgumentError(f"variance must lie in [0, {largest * width**2:g}] for this mean, got {variance!r}")
-        on_average = {"squares": spread, "total": share}  # a pair's squared difference is twice the variance
+        return self.typical(share, spread)
+
+    def typical(self, mean: float, variance: float, most: float = math.inf) -> int | None:
+        """Return what `forecast` does, for samples rescaled to [0, 1] and without its checks.
+
+        Args:
+            mean: The mean of the samples.
+            variance: Their variance.
+            most: The most samples that are of interest.
+
+        Returns:
+            The number of samples; None if it is larger, or if it never halts.
+        """
+        on_average = {"squares": variance, "total": mean}  # a pair's squared difference is twice the variance
         for test, (count, end) in enumerate(self._windows(), 1):
+            if end > most:
+                break
             if self._answer([on_average[part] * count for part in self.statistic.parts], count, test) is not None:
                 return end
         return None

@@ -66,7 +66,7 @@ class DPInverseSampling(InverseSampling):
     @cached_property
     def scale(self) -> float:
         """The scale of the noises, in coins."""
-        return scale_for(self.grid.width, self.epsilon)
+        return scale_for(self.grid.width, self.epsilon) / self.grid.width
 
     @property
     def _price(self) -> float:

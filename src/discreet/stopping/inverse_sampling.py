@@ -7,12 +7,12 @@ from functools import cached_property
 from statistics import NormalDist
 
 from discreet.core import checks
-from discreet.core.coins import CoinGrid
+from discreet.core.coins import CoinGrid, UnbiasedGrid
 from discreet.core.errors import ArgumentError
 from discreet.core.plans import Measure, Plan, ThresholdQuery
 from discreet.core.registry import register
 from discreet.core.releases import Release
-from discreet.stopping._inverse_schedule import LAST, InverseTest, Schedule, schedule_for
+from discreet.stopping._inverse.schedule import LAST, InverseTest, Schedule, schedule_for
 from discreet.stopping._rule import StoppingRule
 
 _FINEST = 0.01  # the least alpha: below it, levels take long to compute,
@@ -70,7 +70,7 @@ class InverseSampling(StoppingRule):
             )
 
     @cached_property
-    def grid(self) -> CoinGrid:
+    def grid(self) -> UnbiasedGrid:
         """The grid that turns samples into coins."""
         low = -self.radius if self.radius is not None and self.low is None else self.low
         if low is not None and low < 0:
@@ -87,7 +87,7 @@ class InverseSampling(StoppingRule):
     @property
     def schedule(self) -> Schedule:
         """The schedule that all tests come from."""
-        return schedule_for(self.alpha, self.beta, 1 / self.scale if self.scale else math.inf)
+        return schedule_for(self.alpha, self.beta, 1 / self.scale if self.scale else math.inf, self.grid.width)
 
     def test(self, number: int) -> InverseTest | None:
         """Return test number 0, 1, ..., with its level and estimate for samples of 0 and 1; None after the last."""
@@ -100,9 +100,9 @@ class InverseSampling(StoppingRule):
         if test is None:
             return Plan(self.epoch + 1, {None: self._at_most(LAST)})
         tests = [test, *self._tests_after(self._tests)]
-        counts, levels = tuple(one.count for one in tests), tuple(one.level for one in tests)
-        query = ThresholdQuery(counts, levels, self._price, None, Measure.ONE_SIDED)
-        return self._plan_until(counts[-1], query)
+        counts, limits = tuple(one.count for one in tests), tuple(round(one.level * self.grid.width) for one in tests)
+        query = ThresholdQuery(counts, limits, self._price, None, Measure.ONE_SIDED)
+        return self._plan_until(counts[-1], query, self.statistic)
 
     def _tests_after(self, number: int) -> Iterator[InverseTest]:
         """Yield the tests after one that are planned with it: few at first, as levels take time to compute."""

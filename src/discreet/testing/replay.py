@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.coins import counted
 from discreet.core.errors import FinishedError, WaitingError
 from discreet.core.grid import Grid
 from discreet.core.ledger import Ledger
@@ -187,7 +188,7 @@ def _statistic(plan: Plan, grid: Grid, values: NDArray[np.float64]) -> Any:
     if plan.statistic is Statistic.TOTAL:
         return grid.encode(float(values[0])) if values.size == 1 else grid.total(values)
     sums = plan.statistic.accumulator(grid.width)
-    sums.add(grid.encode_checked(grid.check_array(values)))
+    sums.add(counted(plan.statistic, grid.encode_checked(grid.check_array(values)), grid.width))
     return sums.values
 
 

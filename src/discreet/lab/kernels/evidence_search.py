@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.bandits import DPBudgetBestArm, DPEvidenceBestArm
-from discreet.bandits._evidence_search import QUIET
+from discreet.bandits.dp_evidence_best_arm import QUIET, DPEvidenceBestArm
 from discreet.core.noise import scale_for
 from discreet.core.probability.lead_evidence import lead_evidence
 from discreet.lab.kernels.compiled import compiled
@@ -24,7 +23,6 @@ class Parameters(NamedTuple):
     Attributes:
         level: The evidence that drops an arm.
         most: The pulls at which a search ends.
-        budget: The pulls of a search that spends all of them; 0 of one that ends when it is settled.
         scale: Of the noise, in grid steps.
     """
 
@@ -33,16 +31,15 @@ class Parameters(NamedTuple):
     first: int
     level: float
     most: int
-    budget: int
     scale: float
     width: int
 
 
-def parameters_of(policy: DPEvidenceBestArm | DPBudgetBestArm) -> Parameters:
+def parameters_of(policy: DPEvidenceBestArm) -> Parameters:
     """Return the parameters of a policy."""
-    most = getattr(policy, "max_pulls", None) or ENDLESS
+    most = min(policy.max_pulls or ENDLESS, ENDLESS)
     epsilon, width = policy.epsilon, policy.grid.width
-    own = epsilon, policy.ratio, policy.batch_size(0), policy.drop_level(), min(most, ENDLESS), policy.horizon or 0
+    own = epsilon, policy.ratio, policy.batch_size(0), policy.drop_level(), most
     return Parameters(*own, scale_for(width, epsilon), width)
 
 
@@ -139,8 +136,6 @@ def play(parameters, chances, horizon, state, checkpoints):
                 dropped[arm] = time
         arm = leader if race.counts[leader] <= race.counts[challenger] else challenger
         size = next_batch(parameters, race, arm)
-        if parameters.budget and 2 * size > parameters.budget - time:
-            size = parameters.budget - time
         if time + size > min(parameters.most, horizon):
             if time + size > horizon and time + size <= parameters.most:
                 time = pull(track, arm, horizon - time)  # the rest of a batch that is not released
@@ -153,14 +148,14 @@ def play(parameters, chances, horizon, state, checkpoints):
             dropped[arm] = time
     until = track.pulls.copy()
     take_turns(track, np.arange(arms) if leader < 0 else np.array([leader]), horizon - time)
-    return track.counts, dropped, until, leader if challenger < 0 or parameters.budget else NEVER
+    return track.counts, dropped, until, leader if challenger < 0 else NEVER
 
 
 def _counted(parameters, chances, horizon, state, checkpoints):
     return play(parameters, chances, horizon, state, checkpoints)[:2]
 
 
-def program(policy: DPEvidenceBestArm | DPBudgetBestArm, chances: Any) -> Any:
+def program(policy: DPEvidenceBestArm, chances: Any) -> Any:
     """Return the kernel of a policy on Bernoulli arms: see `discreet.lab.kernels`.
 
     Args:

@@ -20,11 +20,11 @@ NORMAL = 1.959964
 """The 97.5 % quantile of a normal variable."""
 _FIRST, _NOISY = 50, 20  # rewards of a first block, and over epsilon
 _WIDTH = 2**20  # steps of the range
-_LAST = 0.7  # a block that ends this near to the size that is looked at is left out
+_LAST = 0.5  # blocks that end beyond this share of the last size are left out: ends at least double
 
 
 def block_ends(size: int, epsilon: float, ratio: float = 2.0) -> list[int]:
-    """Return the ends of blocks that grow by a factor, up to a size.
+    """Return the ends of blocks that grow by a factor, up to a size; the last one grows by 2 at least.
 
     Args:
         size: The last end.

@@ -88,6 +88,30 @@ class Writer(GroupCommit[Work]):
         return [next(given) if isinstance(work, Ask) else list(islice(statuses, len(work))) for work in works]
 
 
+class Writers(NamedTuple):
+    """The writers of a process.
+
+    Attributes:
+        single: For assignments and single rewards.
+        batches: For batches of rewards, which others need not wait for where the database takes two transactions at
+            once; else the same writer.
+    """
+
+    single: Writer
+    batches: Writer
+
+    @classmethod
+    def of(cls, database: Database) -> "Writers":
+        """Start the writers of a database."""
+        single = Writer(database)
+        return cls(single, Writer(database) if database.WRITES_AT_ONCE else single)
+
+    def stop(self) -> None:
+        """Finish the requests that wait, and end the threads."""
+        for writer in {*self}:
+            writer.stop()
+
+
 def _rows(work: Work) -> int:
     return len(work.units) if isinstance(work, Ask) else len(work)
 

@@ -6,10 +6,12 @@ forged one is found out before the database hears of what it says.
 
 import base64
 import binascii
+import contextlib
 import hashlib
 import hmac
 import struct
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,7 +24,8 @@ MOST_SLOTS = 2**32
 TEST = 0
 """The epoch in tokens of a test. Epochs of a running experiment begin at 1, so none takes such a token."""
 _SEAL = 14  # bytes: forgeries are hopeless, and the whole is written in base64 without padding
-_LENGTH = (_PLACE.size + _SEAL) * 4 // 3
+_SEALED = struct.Struct(f"{_PLACE.size}s{_SEAL}s")
+_LENGTH = _SEALED.size * 4 // 3
 _STANDARD = bytes.maketrans(b"-_", b"+/")  # from the letters of URLs to those that binascii knows
 
 
@@ -125,6 +128,32 @@ def open_token(secret: bytes, token: str) -> Place | None:
         return None
     packed, tag = raw[: _PLACE.size], raw[_PLACE.size :]
     return Place(*_PLACE.unpack(packed)) if hmac.compare_digest(_tag(secret, packed), tag) else None
+
+
+def open_tokens(secret: bytes, tokens: Sequence[str]) -> list[Place | None]:
+    """Return the content of each token, as `open_token` does, in half of the time.
+
+    Args:
+        secret: The service's secret of tokens.
+        tokens: The tokens.
+
+    >>> places = [Place(3, 1, 77, slot, b"of Ann") for slot in range(2)]
+    >>> open_tokens(b"secret", [seal(b"secret", place) for place in places]) == places
+    True
+    """
+    raw = None
+    if all(len(token) == _LENGTH for token in tokens):
+        with contextlib.suppress(ValueError):
+            raw = binascii.a2b_base64("".join(tokens).encode().translate(_STANDARD), strict_mode=True)
+    if raw is None or len(raw) != len(tokens) * _SEALED.size:  # a token among them is not ours
+        return [open_token(secret, token) for token in tokens]
+    keyed, places = _keyed(secret, _SEAL, b"assignment"), []
+    for packed, tag in _SEALED.iter_unpack(raw):
+        hashed = keyed.copy()
+        hashed.update(packed)
+        genuine = hmac.compare_digest(hashed.digest(), tag)
+        places.append(Place._make(_PLACE.unpack(packed)) if genuine else None)
+    return places
 
 
 def _tag(secret: bytes, packed: bytes) -> bytes:

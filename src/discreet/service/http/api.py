@@ -19,7 +19,7 @@ from discreet.service import wording
 from discreet.service.bodies import body_of
 from discreet.service.errors import NotStarted, ServiceProblem, invalid, not_found
 from discreet.service.experiments import testmode, tokens
-from discreet.service.experiments.assignments import Ask, Started, Tell, Writer, units_of
+from discreet.service.experiments.assignments import Ask, Started, Tell, Writers, units_of
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.upkeep.journal import Journal
 from discreet.service.experiments.upkeep.readiness import Readiness
@@ -58,14 +58,16 @@ class API:
 
     Args:
         control: The control plane.
-        writer: Assigns units and counts rewards.
+        writers: Assign units and count rewards.
         metrics: Counters of this process.
         journal: The journal of releases, if there is one.
         slow: For lists and other slow reads, and for tests.
     """
 
-    def __init__(self, control: Control, writer: Writer, metrics: Metrics, journal: Journal | None, slow: Slow) -> None:
-        self.control, self.writer, self.metrics, self.journal = control, writer, metrics, journal
+    def __init__(
+        self, control: Control, writers: Writers, metrics: Metrics, journal: Journal | None, slow: Slow
+    ) -> None:
+        self.control, self.writers, self.metrics, self.journal = control, writers, metrics, journal
         self.slow = slow
         self.readiness = Readiness(control.database, journal)
         self.authorizer = Authorizer(control)
@@ -129,7 +131,7 @@ class API:
             assign = self.slow.control.tests.assign
             return m.Assignments(await self.slow.threads.run(assign, experiment, body, caller.experiment))
         units = units_of(started.description, body)
-        assigned = await self.writer.do(Ask(started, units))
+        assigned = await self.writers.single.do(Ask(started, units))
         self.metrics.assigned(len(units))
         return m.Assignments(assigned)
 
@@ -147,7 +149,7 @@ class API:
             raise not_found("such assignment")
         if not isinstance(told, Tell):
             return m.Receipt(told)
-        (status,) = await self.writer.do([told])
+        (status,) = await self.writers.single.do([told])
         return m.Receipt(status)
 
     @operation("POST", "/v1/rewards:batch", ("report",), 503, frequent=True)
@@ -161,13 +163,13 @@ class API:
         told = await self._tells(caller, [(one.assignment, one.reward) for one in body.rewards])
         known = [one for one in told if isinstance(one, Tell)]
         parts = [known[start : start + TOGETHER] for start in range(0, len(known), TOGETHER)]
-        found = chain.from_iterable(await asyncio.gather(*map(self.writer.do, parts)))
+        found = chain.from_iterable(await asyncio.gather(*map(self.writers.batches.do, parts)))
         return m.Receipts([next(found) if isinstance(one, Tell) else one for one in told])
 
     async def _tells(self, caller: m.KeyView, given: list[tuple[str, float]]) -> list[Tell | m.Status]:
         """Return a report for each token of a started experiment that this key may report to; a status for others."""
         secret = self.control.token_secret
-        places = [tokens.open_token(secret, token) for token, _ in given]
+        places = tokens.open_tokens(secret, [token for token, _ in given])
         named = {place.experiment for place in places if place is not None}
         known = {number: await self._reportable(caller, number) for number in named}
         told: list[Tell | m.Status] = []

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from discreet.service import dashboard
 from discreet.service.dashboard.authentication import guarded
 from discreet.service.errors import ServiceProblem, not_found
-from discreet.service.experiments.assignments import Writer
+from discreet.service.experiments.assignments import Writers
 from discreet.service.experiments.control import Control
 from discreet.service.experiments.upkeep.journal import Journal
 from discreet.service.http import docs
@@ -44,7 +44,7 @@ def make_app(
     secure: bool = False,
     origins: Sequence[str] = (),
     host_names: Sequence[str] = (),
-    writer: Writer | None = None,
+    writers: Writers | None = None,
 ) -> ASGIApp:
     """Return the application.
 
@@ -55,12 +55,12 @@ def make_app(
         secure: True to have cookies sent over TLS only.
         origins: Sites whose pages may assign and report.
         host_names: The names that requests must be for; empty for any.
-        writer: Assigns units and counts rewards; by default a new one.
+        writers: Assign units and count rewards; by default those of the database.
     """
     metrics = Metrics()
-    writer = writer or Writer(control.database)
+    writers = writers or Writers.of(control.database)
     pages, threads = control.beside(), Threads()  # of their own: nobody who assigns or reports waits for a page
-    api = API(control, writer, metrics, journal, Slow(pages, threads))
+    api = API(control, writers, metrics, journal, Slow(pages, threads))
     background: list[Background] = [
         Noting(api.readiness),
         Closer(control.database, metrics, journal, tick or TICK),
@@ -75,7 +75,7 @@ def make_app(
         yield
         for thread in reversed(background) if tick is not None else ():
             thread.stop()
-        writer.stop()
+        writers.stop()
         threads.stop()
         pages.database.close()
 

@@ -238,6 +238,9 @@ class Database(ABC):
         clock: A clock for tests; by default the database's own.
     """
 
+    WRITES_AT_ONCE = False
+    """True if transactions that write do not wait for each other."""
+
     def __init__(self, engine: Engine, clock: Callable[[], float] | None = None) -> None:
         self.engine = engine
         self._clock = clock

@@ -69,6 +69,8 @@ class PostgreSQL(Database):
         **pool: Options of SQLAlchemy's pool of connections.
     """
 
+    WRITES_AT_ONCE = True
+
     def __init__(self, url: str | URL, clock: Callable[[], float] | None = None, **pool: Any) -> None:
         address = make_url(url).set(drivername="postgresql+psycopg")
         engine = create_engine(

@@ -40,12 +40,17 @@ class FirstPassage:
         epsilon: The inverse of the noises' scale; infinite without noise.
         rest: Sums and noises whose chance is below this are not followed.
         unit: Values of B are rounded to multiples of this.
+        parts: The number of steps in a reward of 1. Noises are whole numbers of steps.
     """
 
-    def __init__(self, epsilon: float, rest: float, unit: int = 1) -> None:
+    def __init__(self, epsilon: float, rest: float, unit: float = 1, parts: int = 1) -> None:
         self.epsilon, self._deviations = epsilon, math.sqrt(-2 * math.log(rest))
-        self._least, self._early_weights = _level_noise(epsilon, rest, unit, upwards=False)
-        self._most, self._late_weights = _level_noise(epsilon, rest, unit, upwards=True)
+        self.lowered = 0.0 if parts == 1 else 0.5
+        """What levels are lowered by, so that noises far below 1 do not tell a sum from an equal level."""
+        self._none = 1 + math.exp(-epsilon / parts)  # 2/this is the factor of Pr[A >= x], for x above 0
+        self._least, self._early_weights = _level_noise(epsilon / parts, rest, unit, parts, upwards=False)
+        self._most, self._late_weights = _level_noise(epsilon / parts, rest, unit, parts, upwards=True)
+        self._exact = np.array_equal(self._least, self._most)  # no value of B was rounded
         self.most_sums = MOST_SUMS * (_MORE if self._least.size <= _VALUES else 1)
         """The most sums that are followed."""
         self.count = 0
@@ -76,17 +81,14 @@ class FirstPassage:
         sums = np.minimum(np.arange(first, last + 1) * self.spacing, count)
         if self.count:
             kernel = self._kernel(sums, count)
-            early, late = _blocks(kernel, self.spacing, 0), _blocks(kernel, self.spacing, self.spacing - 1)
-            halted, still = (
-                self._reached(first, len(early), sums.size)[0],
-                self._reached(first, len(late), sums.size)[1],
-            )
             if self.spacing == 1:  # both recursions have the same weights
-                both = _banded(kernel, np.hstack([halted, still]))
-                halted, still = both[:, : self._least.size], both[:, self._least.size :]
+                both = np.hstack(self._reached(first, len(kernel), sums.size))
+                both = _banded(kernel, both)
+                self._halted, self._open = both[:, : self._least.size], both[:, self._least.size :]
             else:
-                halted, still = _banded(early, halted), _banded(late, still)
-            self._halted, self._open = halted, still
+                early, late = _blocks(kernel, self.spacing, 0), _blocks(kernel, self.spacing, self.spacing - 1)
+                halted, still = (self._reached(first, len(one), sums.size) for one in (early, late))
+                self._halted, self._open = _banded(early, halted[0]), _banded(late, still[1])
         else:
             self._halted = np.zeros((sums.size, self._least.size))
             self._open = np.ones((sums.size, self._most.size))
@@ -112,15 +114,21 @@ class FirstPassage:
         start = max(0, math.floor(gap * sums[0] / count - spread))
         start -= start % self.spacing
         stop = min(gap, math.ceil(gap * sums[-1] / count + spread))
-        ones = np.arange(start, stop + 1)
-        since, places = _log_choices(gap, ones), sums - ones[:, None]
-        earlier = _log_choices(before, np.arange(places[-1, 0], places[0, -1] + 1))
-        logs = earlier[places - places[-1, 0]]
-        logs += since[:, None]
-        chances = np.exp(logs - logs.max(axis=0))
+        least = sums[0] - stop
+        earlier = _log_choices(before, least, sums[-1] - start)
+        if sums[-1] - sums[0] == (sums.size - 1) * self.spacing:
+            step, ahead = earlier.itemsize, stop - start
+            logs: Floats = as_strided(
+                earlier[ahead:], (ahead + 1, sums.size), (-step, self.spacing * step), writeable=False
+            ).copy()
+        else:  # the last sum is the largest that there can be
+            logs = earlier[sums - np.arange(start, stop + 1)[:, None] - least]
+        logs += _log_choices(gap, start, stop)[:, None]
+        logs -= logs.max(axis=0)
+        np.exp(logs, out=logs)
+        logs /= logs.sum(axis=0)
         self._offset = start // self.spacing
-        normed: Floats = chances / chances.sum(axis=0)
-        return normed
+        return logs
 
     def _reached(self, first: int, width: int, size: int) -> tuple[Floats, Floats]:
         """Return both bounds at all sums at the last test that lead to the new ones.
@@ -132,10 +140,18 @@ class FirstPassage:
             width: The number of steps back that are possible.
             size: The number of new sums.
         """
-        index = np.arange(first - self._offset - width + 1, first - self._offset + size) - self._first
-        inside = np.clip(index, 0, len(self._halted) - 1)
-        halted, still = self._halted[inside], self._open[inside]
-        halted[index >= len(self._halted)], still[index < 0] = 1.0, 1.0
+        start, known = first - self._offset - width + 1 - self._first, len(self._halted)
+        stop, rows = start + width - 1 + size, slice(max(0, start), max(0, start + width - 1 + size))
+        below, above = min(max(0, -start), stop - start), min(max(0, stop - known), stop - start)
+        halted, still = (
+            np.concatenate(
+                [np.broadcast_to(low, (below, len(low))), one[rows], np.broadcast_to(high, (above, len(high)))]
+            )
+            for one, low, high in (
+                (self._halted, self._halted[0], np.ones(self._least.size)),
+                (self._open, np.ones(self._most.size), self._open[-1]),
+            )
+        )
         return halted, still
 
     # ------------------------------------------------------------------ chances
@@ -180,8 +196,9 @@ class FirstPassage:
 
     def test(self, level: int) -> None:
         """Let a test with this level take place."""
-        self._halted += (1 - self._halted) * self._tail(level, self._least)
-        self._open *= 1 - self._tail(level, self._most)
+        tail = self._tail(level, self._least)
+        self._halted += (1 - self._halted) * tail
+        self._open *= 1 - (tail if self._exact else self._tail(level, self._most))
 
     def early(self, mean: float) -> float:
         """Return at least the chance that a test has halted, for a mean that `advance` was told of."""
@@ -246,36 +263,46 @@ class FirstPassage:
 
     def _tail(self, level: int, noise: Floats) -> Floats:
         """Return the chance that a test halts, by sum and value of B: Pr[A >= level + B - sum]."""
-        margin = self._sums - level
+        margin = self._sums - (level - self.lowered)
         if math.isinf(self.epsilon):
             return (margin[:, None] >= noise).astype(np.float64)
-        scaled = np.exp(np.minimum(self.epsilon * margin, _STEEP)) * (2 / (1 + math.exp(-self.epsilon)))
+        scaled = np.exp(np.minimum(self.epsilon * margin, _STEEP)) * (2 / self._none)
         tail: Floats = np.minimum(np.outer(scaled, np.exp(-self.epsilon * noise)), 1.0)
         return tail
 
 
-def _log_choices(count: int, ones: NDArray[np.int64]) -> Floats:
+def _log_choices(count: int, first: int, last: int) -> Floats:
     """Return the logarithms of how many ways there are to place ones among `count` rewards, but for a constant.
 
     Args:
         count: The number of rewards.
-        ones: Neighbouring numbers of ones, of which some are possible.
+        first: The least number of ones,
+        last: and the largest; some of those from one to the other are possible.
     """
-    possible = (ones >= 0) & (ones <= count)
-    logs = np.full(ones.size, -np.inf)
-    inside = ones[possible][:-1].astype(np.float64)
-    logs[possible] = np.concatenate([[0.0], np.cumsum(np.log((count - inside) / (inside + 1)))])
+    logs = np.full(last - first + 1, -np.inf)
+    least, most = max(0, first), min(count, last)
+    inside = np.arange(least, most, dtype=np.float64)
+    logs[least - first] = 0.0
+    np.cumsum(np.log((count - inside) / (inside + 1)), out=logs[least - first + 1 : most - first + 1])
     return logs
 
 
-def _level_noise(epsilon: float, rest: float, unit: int, upwards: bool) -> tuple[Floats, Floats]:
-    """Return values of B and their chances, with B rounded up or down. What lies beyond the last is left out."""
+def _level_noise(epsilon: float, rest: float, unit: float, parts: int, upwards: bool) -> tuple[Floats, Floats]:
+    """Return values of B and their chances, with B rounded up or down. What lies beyond the last is left out.
+
+    Args:
+        epsilon: The inverse of the noises' scale in steps.
+        rest: What may be left out.
+        unit: Values are rounded to multiples of this.
+        parts: The number of steps in 1.
+        upwards: True to round up.
+    """
     if math.isinf(epsilon):
         return np.zeros(1), np.ones(1)
     largest = math.ceil(-math.log(rest) / epsilon)
-    unit = max(1, min(unit, largest // 4))
-    if largest <= _VALUES * unit:
-        ends = np.arange(0, largest + 1 + unit, unit)
+    steps = max(1, min(round(unit * parts), largest // 4))
+    if largest <= _VALUES * steps:
+        ends = np.arange(0, largest + 1 + steps, steps)
     else:
         marks = _LATE if upwards else _EARLY
         ends = np.unique(np.ceil(np.append(marks[marks < largest * epsilon], largest * epsilon) / epsilon)).astype(
@@ -283,7 +310,7 @@ def _level_noise(epsilon: float, rest: float, unit: int, upwards: bool) -> tuple
         )
     at_least = np.where(ends > 0, 2 * np.exp(-epsilon * ends) / (1 + math.exp(-epsilon)), 1.0)
     values = ends[1:] - 1 if upwards else ends[:-1]
-    return values.astype(np.float64), at_least[:-1] - at_least[1:]
+    return values / parts, at_least[:-1] - at_least[1:]
 
 
 def _banded(kernel: Floats, values: Floats) -> Floats:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from discreet._growing import GrowingList
-from discreet.stopping._first_passage import FirstPassage
+from discreet.stopping._inverse.first_passage import FirstPassage
 
 LAST = 2**50
 """Rewards after which there are no more tests: nobody has that many."""
@@ -18,6 +18,7 @@ _FASTEST = 0.3  # in powers of the times' growth: a level must not outrun the su
 _COARSE = 0.02  # of a sum's standard deviation: values of the level's noise may be rounded to this
 _TRIAL = 1.7  # up to this many times the first test, no level may be beyond reach, or the first one
 _LATER = 1.15  # comes later by this factor
+_HIGHER = 1.1  # levels end where the normal approximation would for about so many times the variance
 _BELOW = 0.97  # the recursion follows sums of means down to this part of the least that matters
 
 
@@ -27,12 +28,12 @@ class InverseTest:
 
     Attributes:
         count: The number of 0/1 rewards before it.
-        level: What their noisy sum must reach.
+        level: What their noisy sum must reach: a whole number, less a half where noises are no whole numbers.
         estimate: What their mean is said to be, if it halts.
     """
 
     count: int
-    level: int
+    level: float
     estimate: float
 
 
@@ -54,10 +55,11 @@ class Schedule:
         alpha: The relative error of an estimate.
         beta: The probability that it is larger.
         epsilon: The inverse of the noises' scale; infinite without noise.
+        parts: The number of grid steps in a reward of 1. Noises are whole numbers of steps.
     """
 
-    def __init__(self, alpha: float, beta: float, epsilon: float) -> None:
-        self.alpha, self.epsilon = alpha, epsilon
+    def __init__(self, alpha: float, beta: float, epsilon: float, parts: int = 1) -> None:
+        self.alpha, self.epsilon, self._parts = alpha, epsilon, parts
         self._rest = _REST * beta
         self.chance = (beta - 8 * self._rest) / 2
         """The chance of an estimate that is too low, and of one that is too high."""
@@ -67,7 +69,8 @@ class Schedule:
         self.highest = self._shape(LAST)
         """About the highest level, that of the rarest rewards."""
         width = 2.2 * alpha * self.highest + 2 * math.sqrt(-2 * math.log(self._rest) * self.highest)
-        self._unit = max(1, round(_COARSE * math.sqrt(self.highest)))
+        coarse = _COARSE * math.sqrt(self.highest)
+        self._unit = max(1.0, float(round(coarse))) if parts == 1 else coarse
         self._reserve = _RESERVE[width > self._passage().most_sums]
         share = self._noise / (self._noise + self.highest)
         self.growth = 1 + max(alpha / 20, min(alpha / 6, 0.002)) * (1 + share)
@@ -77,12 +80,13 @@ class Schedule:
 
     def _passage(self) -> FirstPassage:
         """Return a recursion before its first test."""
-        return FirstPassage(self.epsilon, self._rest, self._unit)
+        return FirstPassage(self.epsilon, self._rest, self._unit, self._parts)
 
-    def _shape(self, count: int) -> float:
-        """Return the level that the normal approximation asks for after `count` rewards."""
-        slope = 1 + self._squares / count
-        return (self._squares + math.sqrt(self._squares * (self._squares + 4 * slope * self._noise))) / (2 * slope)
+    def _shape(self, count: int, times: float = 1.0) -> float:
+        """Return the level that the normal approximation asks for, with so many times the variance of rewards."""
+        squares = times * self._squares
+        slope = 1 + squares / count
+        return (squares + math.sqrt(squares * (squares + 4 * slope * self._noise))) / (2 * slope)
 
     def typical(self, mean: float) -> int:
         """Return about how many rewards it takes, without computing levels.
@@ -93,7 +97,7 @@ class Schedule:
         low, high = 1, LAST
         while high - low > 1:
             middle = (low + high) // 2
-            reached = mean * middle >= (1 + self.alpha / 2) * self._shape(middle)
+            reached = mean * middle >= self._shape(middle, _HIGHER)
             low, high = (low, middle) if reached else (middle, high)
         return high
 
@@ -127,7 +131,7 @@ class Schedule:
                 level, highest = passage.least_level(lowest / most, self.chance, level), lowest
             passage.test(level)
             estimate = min(estimate, math.sqrt(lowest * highest))
-            yield InverseTest(count, level, estimate)
+            yield InverseTest(count, level - passage.lowered if passage.lowered else level, estimate)
             wanted = _AGILITY * (self._reserve - apart / self.alpha) / self.alpha
             factor *= self.growth ** max(-_FASTEST, min(_FASTEST, wanted))
             largest = passage.least_mean(self.chance, largest, largest / self.growth)
@@ -146,13 +150,14 @@ class Schedule:
 
 
 @lru_cache(maxsize=64)
-def schedule_for(alpha: float, beta: float, epsilon: float) -> Schedule:
-    """Return the tests for an alpha, a beta and an epsilon; the same object each time.
+def schedule_for(alpha: float, beta: float, epsilon: float, parts: int = 1) -> Schedule:
+    """Return the tests for an alpha, a beta, an epsilon and a grid; the same object each time.
 
     Args:
         alpha: The relative error of an estimate.
         beta: The probability that it is larger.
         epsilon: The inverse of the noises' scale; infinite without noise.
+        parts: The number of grid steps in a reward of 1. Noises are whole numbers of steps.
 
     >>> tests = schedule_for(0.1, 0.05, 1.0).tests
     >>> tests[0]
@@ -160,4 +165,4 @@ def schedule_for(alpha: float, beta: float, epsilon: float) -> Schedule:
     >>> tests[200].count, tests[200].level
     (338, 190)
     """
-    return Schedule(alpha, beta, epsilon)
+    return Schedule(alpha, beta, epsilon, parts)

@@ -1,0 +1,1 @@
+"""Levels of inverse sampling, by exact chances."""

@@ -10,6 +10,8 @@ Floats = NDArray[np.float64]
 
 NEVER = 2**60
 """A level that no test reaches."""
+COARSE = 0.02
+"""Of a sum's standard deviation: values of the level's noise may be rounded to this."""
 _NEAR = 0.003  # the part of a chance that may be left unused
 _STEEP = 600.0  # exponents beyond this stand for it
 MOST_SUMS = 1000
@@ -53,6 +55,8 @@ class FirstPassage:
         self._exact = np.array_equal(self._least, self._most)  # no value of B was rounded
         self.most_sums = MOST_SUMS * (_MORE if self._least.size <= _VALUES else 1)
         """The most sums that are followed."""
+        gaps = np.diff(self._least)
+        self._gap = float(gaps[0]) if gaps.size and (gaps == gaps[0]).all() else math.inf  # between values of B
         self.count = 0
         """The number of rewards at the last test."""
         self.spacing = 1
@@ -77,6 +81,8 @@ class FirstPassage:
         above = min(float(count), count * highest + self._reach(count * highest * (1 - highest)))
         while (above - below) / self.spacing > self.most_sums:
             self._coarsen()
+        while self._least.size > 1 and 2 * self._gap <= COARSE * math.sqrt(count * lowest * max(0.0, 1 - lowest)):
+            self._thin_out()
         first, last = math.floor(below / self.spacing), math.ceil(above / self.spacing)
         sums = np.minimum(np.arange(first, last + 1) * self.spacing, count)
         if self.count:
@@ -106,6 +112,16 @@ class FirstPassage:
         odd = self._first % 2
         self._halted, self._open = self._halted[odd::2], self._open[odd::2]
         self._first, self.spacing = (self._first + odd) // 2, 2 * self.spacing
+
+    def _thin_out(self) -> None:
+        """Round every second value of B to its neighbour, in the direction in which a bound stays a bound."""
+        pairs = np.arange(0, self._least.size, 2)
+        self._early_weights = np.add.reduceat(self._early_weights, pairs)
+        self._late_weights = np.add.reduceat(self._late_weights, pairs)
+        ends = np.minimum(pairs + 1, self._most.size - 1)
+        self._least, self._halted = self._least[pairs], self._halted[:, pairs]
+        self._most, self._open = self._most[ends], self._open[:, ends]
+        self._gap, self._exact = 2 * self._gap, False
 
     def _kernel(self, sums: NDArray[np.int64], count: int) -> Floats:
         """Return the chance of 0, 1, ... ones beyond the least among the rewards since the last test, for each sum."""
@@ -240,17 +256,27 @@ class FirstPassage:
         return self._mean_with(values, chance, guess, 1.0)
 
     def _mean_with(self, values: Floats, chance: float, mean: float, largest: float) -> float:
-        """Return a mean at which the mean of values of the sum is |chance| or a trifle less, by Newton's method."""
+        """Return a mean at which the mean of values of the sum is |chance| or a trifle less, by Newton's method.
+
+        By bisection where that would leave what is known to be on either side.
+        """
         wanted, sums = abs(chance), self._fine
         values, mean = values[: sums.size], min(mean, 1 - 1e-12)
+        least, most = -math.inf, math.inf  # log-odds on either side
         for _ in range(60):
             chances = self._chances(mean)
             found = float(chances @ values)
             if (1 - _NEAR) * wanted <= found <= wanted:
                 return mean
             slope = float((chances * (sums - chances @ sums)) @ values) / max(found, 1e-300)  # by the log-odds
-            step = math.log((1 - _NEAR / 2) * wanted / max(found, 1e-300)) / slope if slope * chance > 0 else 1.0
-            odds = math.log(mean) - math.log1p(-mean) + max(-1.0, min(1.0, step))
+            lacking = math.log((1 - _NEAR / 2) * wanted / max(found, 1e-300))
+            step = lacking / slope if slope * chance > 0 else math.copysign(1.0, lacking * chance)  # where it is flat
+            odds = math.log(mean) - math.log1p(-mean)
+            least, most = (odds, most) if lacking * chance > 0 else (least, odds)
+            odds += max(-1.0, min(1.0, step))
+            if not least < odds < most:
+                low = max(least, most - 2) if most < math.inf else least
+                odds = (low + min(most, low + 2)) / 2
             mean = 1 / (1 + math.exp(-odds))
             if mean >= largest:
                 break

@@ -218,17 +218,17 @@ class FirstPassage:
 
     def early(self, mean: float) -> float:
         """Return at least the chance that a test has halted, for a mean that `advance` was told of."""
-        return float(self._rounded(self._chances(mean), up=True) @ (self._halted @ self._early_weights))
+        return _dot(self._rounded(self._chances(mean), up=True), _weighed(self._halted, self._early_weights))
 
     def late(self, mean: float) -> float:
         """Return at least the chance that no test has halted, for a mean that `advance` was told of."""
-        return float(self._rounded(self._chances(mean), up=False) @ self._still_open)
+        return _dot(self._rounded(self._chances(mean), up=False), self._still_open)
 
     @property
     def _still_open(self) -> Floats:
         """By sum: at least the chance that no test has halted."""
         beyond = 1 - float(self._late_weights.sum())
-        return self._open @ self._late_weights + max(0.0, beyond)
+        return _weighed(self._open, self._late_weights) + max(0.0, beyond)
 
     def least_mean(self, chance: float, largest: float, guess: float) -> float:
         """Return a mean from which on the chance that no test has halted is at most `chance`, near the least one.
@@ -252,7 +252,7 @@ class FirstPassage:
             The mean, near the largest one; 0 if there is none.
         """
         halted = self._halted + (1 - self._halted) * self._tail(level, self._least)
-        values = np.repeat(halted @ self._early_weights, self.spacing)[self.spacing - 1 :]
+        values = np.repeat(_weighed(halted, self._early_weights), self.spacing)[self.spacing - 1 :]
         return self._mean_with(values, chance, guess, 1.0)
 
     def _mean_with(self, values: Floats, chance: float, mean: float, largest: float) -> float:
@@ -265,10 +265,10 @@ class FirstPassage:
         least, most = -math.inf, math.inf  # log-odds on either side
         for _ in range(60):
             chances = self._chances(mean)
-            found = float(chances @ values)
+            found = _dot(chances, values)
             if (1 - _NEAR) * wanted <= found <= wanted:
                 return mean
-            slope = float((chances * (sums - chances @ sums)) @ values) / max(found, 1e-300)  # by the log-odds
+            slope = _dot(chances * (sums - _dot(chances, sums)), values) / max(found, 1e-300)  # by the log-odds
             lacking = math.log((1 - _NEAR / 2) * wanted / max(found, 1e-300))
             step = lacking / slope if slope * chance > 0 else math.copysign(1.0, lacking * chance)  # where it is flat
             odds = math.log(mean) - math.log1p(-mean)
@@ -295,6 +295,17 @@ class FirstPassage:
         scaled = np.exp(np.minimum(self.epsilon * margin, _STEEP)) * (2 / self._none)
         tail: Floats = np.minimum(np.outer(scaled, np.exp(-self.epsilon * noise)), 1.0)
         return tail
+
+
+def _dot(ones: Floats, others: Floats) -> float:
+    """Return the sum of products. In one thread: a library's threads would wait for each other at every test."""
+    return float(np.einsum("i,i->", ones, others))
+
+
+def _weighed(values: Floats, weights: Floats) -> Floats:
+    """Return the weighed sum of each row, in one thread."""
+    sums: Floats = np.einsum("ij,j->i", values, weights)
+    return sums
 
 
 def _log_choices(count: int, first: int, last: int) -> Floats:

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("latex2mathml", reason="needs the extra docs")
 
-from tools.site.formulas import UnknownCommand, mathml, pieces
+from tools.site.formulas import UnknownCommand, mathml, pieces, statements
 from tools.site.pages import prose
 from tools.site.paths import DOCS
 
@@ -30,7 +30,8 @@ def formulas(text):
 def test_every_formula_becomes_mathml(name):
     blocks, inline = formulas((DOCS / name).read_text())
     for latex in blocks:
-        ElementTree.fromstring(mathml(latex, block=True))
+        for statement in statements(latex):
+            ElementTree.fromstring(mathml(statement, block=True))
     for _, latex, _ in inline:
         for piece in pieces(latex):
             ElementTree.fromstring(mathml(piece))
@@ -61,6 +62,12 @@ def test_the_pieces_of_a_formula_are_the_formula():
         "< 4",
     ]
     assert pieces("x = 0") == ["x = 0"]
+
+
+def test_a_formula_that_stands_alone_is_cut_at_wide_spaces():
+    assert statements(r"a = b, \qquad \text{for } c") == ["a = b,", r"\text{for } c"]
+    rows = r"\begin{aligned} a &= b, \qquad c \end{aligned}"
+    assert statements(rows) == [rows]
 
 
 @pytest.mark.parametrize("latex", [r"\nosuchcommand{x}", r"x & y"])

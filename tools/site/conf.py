@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from docutils.nodes import SkipNode, Text, math
-from tools.site.formulas import mathml, pieces
+from tools.site.formulas import mathml, pieces, statements
 
 from discreet._version import __version__
 
@@ -49,7 +49,8 @@ def _inline(self: Any, node: Any) -> None:
 
 
 def _block(self: Any, node: Any) -> None:
-    self.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>')
+    found = " ".join(mathml(one, block=True) for one in statements(node.astext()))
+    self.body.append(f'<div class="math">{found}</div>')
     raise SkipNode
 
 

@@ -58,6 +58,17 @@ def mathml(latex: str, *, block: bool = False) -> str:
     return NAME.sub(_spaced, found)
 
 
+def statements(latex: str) -> list[str]:
+    """Return the parts of a formula that stands alone which may go on lines of their own: between wide spaces.
+
+    Args:
+        latex: The formula. Rows that are aligned stay together.
+    """
+    if r"\begin" in latex:
+        return [latex]
+    return [part.strip() for part in latex.split(r"\qquad") if part.strip()]
+
+
 def pieces(latex: str) -> list[str]:
     """Return the parts of a formula between which a line may end: before each relation that no bracket encloses.
 

@@ -11,8 +11,8 @@ INTRODUCTION = """\
 # The HTTP API
 
 Bodies are JSON. A key goes into the header `Authorization: Bearer dk_...`. A running service has this page at `/docs`,
-and the same for programs at `/openapi.json`: [openapi.json](openapi.json). How experiments work is told in
-[service.md](../service.md), and the clients in [service-clients.md](../service-clients.md)."""
+and the same for programs at `/openapi.json`: [openapi.json](openapi.json). [The service](../service.md) says how
+experiments work, and [its clients](../service-clients.md) are shorter to use than this."""
 
 
 def page() -> str:
@@ -44,17 +44,20 @@ def _operation(entry: Entry) -> str:
 
 
 def _table(fields: list[Field]) -> str:
+    """Return a table of fields, without the columns in which nothing stands."""
     if not fields:
         return ""
-    return "\n".join(["| field | is | needed | about |", "|---|---|---|---|", *map(_row, fields)])
+    columns = zip(("field", "is", "needed", "about"), zip(*map(_row, fields), strict=True), strict=True)
+    kept = [(name, "---", *cells) for name, cells in columns if any(cells)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in zip(*kept, strict=True))
 
 
-def _row(field: Field) -> str:
+def _row(field: Field) -> tuple[str, str, str, str]:
     known = messages()
     words = " ".join(f"[{word}](#{word.lower()})" if word in known else word for word in field.kind.split(" "))
     shown = field.default not in (None, "", [], {})
     needed = "yes" if field.needed else f"`{field.default}` if left out" if shown else ""
-    return f"| `{field.name}` | {_cell(words)} | {needed} | {_cell(field.about)} |"
+    return f"`{field.name}`", _cell(words), needed, _cell(field.about)
 
 
 def _cell(text: str) -> str:

@@ -69,7 +69,7 @@ def rooms() -> dict[str, dict[str, Any]]:
             if callable(one) and getattr(one, "__module__", None) == module_name and not name.startswith("_"):
                 found["interop"][f"{module_name}.{name}"] = one
     order = [*TITLES, *sorted(set(found) - set(TITLES))]
-    return {room: found[room] for room in order if room in found}
+    return {room: dict(sorted(found[room].items(), key=lambda one: one[0].lower())) for room in order if room in found}
 
 
 def names() -> dict[str, str]:

@@ -29,9 +29,9 @@ def _policies(
 ) -> None:
     """List every policy and stopping rule with its options, or say what one of them does."""
     if name is not None:
-        kind = find(name)
-        row = _describe(kind.family, name, kind)
-        show_json(row) if json else _show_one(row, kind)
+        one = find(name)
+        row = _describe(one.family, name, one)
+        show_json(row) if json else _show_one(row, one)
         return
     rows = [_describe(what, name, kind) for what, table in TABLES.items() for name, kind in sorted(table.items())]
     if json:

@@ -19,6 +19,8 @@ def test_other_ways_to_ask(data):
         data("forecast --base-rate 30% --lift 50% --epsilon 1")["outlooks"]
         == data("forecast --rates 0.3,0.45 --epsilon 1")["outlooks"]
     )
+    chosen = data("forecast --rates 0.1,0.5")["outlooks"]
+    assert [one["epsilon"] for one in chosen] == [0.1, 0.5, 1.0, 2.0]
     assert data("forecast --gap 0.2 --arms 3 --epsilon 1")["runs"] == 0
     assert data("forecast --mean 30% --alpha 0.3 --epsilon 1")["algorithm"] == "dp-inverse"
     late = data("forecast --rates 0.3,0.6 --epsilon 1 --per-day 1000 --window-days 2")["outlooks"][0]
@@ -35,10 +37,13 @@ def test_a_picture_is_drawn(run, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("forecast --epsilon 1", "give rates, or base_rate and lift, or a gap; got none"),
+        (
+            "forecast --epsilon 1",
+            "give --rates, or --base-rate and --lift, or --gap, or --mean, such as --rates 3%,3.6%",
+        ),
+        ("forecast --rates 3,3.6", "rates must lie between 0 and 1, as 0.03 for 3 %, got [3.0, 3.6]"),
         ("forecast --rates 0.1,x --epsilon 1", "'x' is not a number"),
         ("forecast --rates 0.1,0.2 --mean 0.1 --epsilon 1", "give --rates or --mean, not both"),
-        ("forecast --rates 0.1,0.2", "Missing option '--epsilon'"),
         ("forecast --rates 0.1,0.2 --epsilon 1 --policy dpbai", "did you mean 'dp-bai'"),
     ],
 )

@@ -43,7 +43,9 @@ def _share(text: str) -> Any:
 )
 def _forecast(
     *,
-    epsilon: Annotated[str, option("LIST", "The privacy parameter, or several to choose from: 0.5,1,2.")],
+    epsilon: Annotated[
+        str, option("LIST", "The privacy parameter, or several to choose from: 0.5,1,2.")
+    ] = "0.1,0.5,1,2",
     rates: Annotated[str | None, option("LIST", "The rate that you expect of each arm: 3.0%,3.2%,3.6%.")] = None,
     base_rate: Annotated[float | None, _share("Instead: the rate of all arms but the best.")] = None,
     lift: Annotated[
@@ -94,6 +96,8 @@ def _forecast(
         _show_tests([DPTwoSampleTest(names, epsilon=one, **planned) for one in read_shares(epsilon)], per_day, json)
         return
     beta = 0.05 if beta is None else beta
+    if all(given is None for given in (rates, base_rate, lift, gap, mean)):
+        raise ArgumentError("give --rates, or --base-rate and --lift, or --gap, or --mean, such as --rates 3%,3.6%")
     if mean is not None and rates is not None:
         raise ArgumentError(f"give --rates or --mean, not both: got {rates} and {mean:g}")
     found = make_forecast(

@@ -246,7 +246,7 @@ class _Question:
                 f"rates must be of two arms at least (one number alone is for a mean), got {list(rates)!r}"
             )
         if not all(0 <= rate <= 1 for rate in rates):
-            raise ArgumentError(f"rates must lie between 0 and 1, got {list(rates)!r}")
+            raise ArgumentError(f"rates must lie between 0 and 1, as 0.03 for 3 %, got {list(rates)!r}")
         first, second = sorted(rates, reverse=True)[:2]
         if first == second:
             raise ArgumentError(

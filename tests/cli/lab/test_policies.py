@@ -5,6 +5,16 @@ import json
 import discreet
 
 
+def test_one_of_them(run, data, refused):
+    code, out, _ = run("policies", "dp-se")
+    assert code == 0
+    assert out.startswith("dp-se, in Python DPSuccessiveElimination\nprivate: for a reward, proved by machine")
+    assert "    epsilon: " in out
+    assert ">>>" not in out
+    assert data("policies", "nas")["needs"] == ["alpha", "beta"]
+    assert "did you mean 'dp-se'?" in refused("policies", "dpse")
+
+
 def test_policies(run):
     code, out, _ = run("policies")
     assert code == 0

@@ -119,7 +119,7 @@ def test_options_are_numbers_where_they_can_be(data):
         ("simulate se -O runs=3", "use --runs"),
         ("simulate dp-se --epsilon 1 -O epsilon=2", "epsilon must be given once"),
         ("simulate se --checkpoint 1e9", "checkpoints must not lie past the horizon"),
-        ("simulate se --engine spark", "engine must be 'serial' or 'threads'"),
+        ("simulate se --engine spark", "engine must be 'serial', 'threads', "),
         ("simulate se --engine threads --address host:1", "address must be left out"),
         ("simulate se --workers 0", "workers must be at least 1"),
     ],

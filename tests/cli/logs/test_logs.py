@@ -41,6 +41,7 @@ def test_dirty_rows_are_refused_with_exit_code_2(refused, events):
     assert "give --missing 0 (or another reward) to count them so, or --missing skip to leave them out" in said
     said = refused("best-arm", events, *ASK, "--missing", "0.5", "--low", "0.5")
     assert "declare the range that rewards can have as --low and --high, or give --clip to move them" in said
+    assert "--missing must be a reward or skip, got 'x'" in refused("best-arm", events, *ASK, "--missing", "x")
     for command in ("test", "replay dp-se"):
         more = ["--control", "a", "--lift", "10%"] if command == "test" else ["-O", "horizon=4000"]
         assert "give --missing 0 " in refused(command, events, *ASK, *more)
@@ -91,7 +92,7 @@ def test_an_ab_test(run, data, refused, events):
     assert "a was not shown to be better than b" in out
     code, _, err = run("test", events, *given, "--effect", "0.1%", "--json")
     assert code == 3
-    assert "give lift or effect" in refused("test", events, *given)
+    assert "give --lift or --effect" in refused("test", events, *given)
 
 
 def test_forecasts_of_tests(run, data, refused):

@@ -192,6 +192,12 @@ def test_what_was_spent_before_a_bad_cell_of_a_pipe_is_said(refused, standard_in
     assert refused("-", *PRIVATE).endswith("and is not private.\n")
 
 
+def test_a_column_that_is_not_named_is_no_dirty_cell(refused, file):
+    said = refused(file("a,b\n1,0\n"), *PRIVATE)
+    assert said.endswith("'a', 'b'\n")
+    assert "--missing" not in said
+
+
 def test_nothing_is_spent_on_a_file_with_a_bad_cell(refused, file, monkeypatch):
     monkeypatch.setattr(discreet.Stream, "feed", lambda *_: pytest.fail("something was fed"))
     said = refused(file("0\n" * 5000 + "x\n"), *PRIVATE)

@@ -1,9 +1,11 @@
 """`discreet policies`: every policy and stopping rule with its options."""
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -11,15 +13,26 @@ from discreet.cli._console import console, plain_table, show, show_json
 from discreet.cli._options import Json, command, first_sentence
 from discreet.core.algorithm import Algorithm
 from discreet.core.options import field_names, required_options
-from discreet.core.registry import TABLES
+from discreet.core.registry import TABLES, find
 
 TITLES = {"policy": "Policies", "rule": "Stopping rules (for `discreet stop`)"}
 ROOM_FOR_CLASSES = 120  # columns
 
 
-@command()
-def _policies(json: Json = False) -> None:
-    """List every policy and stopping rule with its options."""
+@command("discreet policies", "discreet policies dp-se-sharp")
+def _policies(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="One of them, to read all about it.", show_default="all")
+    ] = None,
+    *,
+    json: Json = False,
+) -> None:
+    """List every policy and stopping rule with its options, or say what one of them does."""
+    if name is not None:
+        one = find(name)
+        row = _describe(one.family, name, one)
+        show_json(row) if json else _show_one(row, one)
+        return
     rows = [_describe(what, name, kind) for what, table in TABLES.items() for name, kind in sorted(table.items())]
     if json:
         show_json(rows)
@@ -44,6 +57,15 @@ def _describe(what: str, name: str, kind: type[Algorithm]) -> dict[str, Any]:
         "options": {one: defaults[one] for one in field_names(kind, init=True) if one not in (*needs, "arms")},
         "summary": first_sentence(kind),
     }
+
+
+def _show_one(row: dict[str, Any], kind: type[Algorithm]) -> None:
+    """Print what an algorithm says about itself, without its doctest."""
+    show(f"{row['name']}, in Python {row['class']}", "bold")
+    proof = "" if row["theorem"] is None else f", {row['theorem'].words}"
+    show(f"private: {row['private']}{proof}")
+    show("")
+    show((inspect.getdoc(kind) or "").partition("\n>>>")[0].replace("\nArgs:", "\nOptions:").strip())
 
 
 def _table(rows: Sequence[dict[str, Any]], title: str) -> Table:

@@ -80,7 +80,12 @@ def read_missing(text: str | None) -> float | str | None:
     Args:
         text: The option's text.
     """
-    return text if text is None or text == SKIP else opt.read_real(text)
+    if text is None or text == SKIP:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"--missing must be a reward or {SKIP}, got {text!r}") from None
 
 
 @contextmanager

@@ -101,6 +101,8 @@ def _check(stream: Stream, source: str, column: str | None, header: bool | None)
             for _ in numbers:
                 pass
     except ArgumentError as error:
+        if str(error).startswith("column "):  # it is about the heading
+            raise
         raise ArgumentError(
             f"{error}; --missing and --clip say what such cells count as. This message quotes the data, and is not "
             f"private; nothing was drawn or spent"

@@ -7,6 +7,7 @@ import typer
 from discreet.cli import _options as opt
 from discreet.cli.forecast import read_share
 from discreet.cli.logs import _log as log_options
+from discreet.core.errors import ArgumentError
 
 NOT_SHOWN = 4  # the exit code
 
@@ -63,6 +64,8 @@ def _test(
     """  # fmt: skip
     from discreet.logs import ab_test  # noqa: PLC0415  (needs Ibis)
 
+    if (lift is None) == (effect is None):
+        raise ArgumentError("give --lift or --effect, the least that is worth finding, such as --lift 10%")
     with log_options.remedies():
         answer = ab_test(
             log, arm=arm, reward=reward, control=control, unit=unit, epsilon=epsilon, lift=lift, effect=effect,

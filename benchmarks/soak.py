@@ -27,9 +27,9 @@ from benchmarks.rows import Row, show
 from benchmarks.service import Server
 
 EVERY, PAUSE, LANES, BROWSERS = 5.0, 0.02, 3, 10
-WINDOW, QUOTA, EPOCHS = 1.0, 40, 3
+WINDOW, QUOTA, EPOCHS = 3.0, 40, 3
 FLAT = {"memory": 1.1, "connections": 1.1, "median wait of asks": 1.3, "median wait of reports": 1.3}
-LOG = 64e6  # bytes of the write-ahead log
+LOG = {"SQLite": 64e6, "PostgreSQL": 1.1e9}  # bytes of the write-ahead log; PostgreSQL keeps up to max_wal_size
 
 
 @dataclass
@@ -133,6 +133,7 @@ class Soak:
             rewards = [{"assignment": one["assignment"], "reward": self.dice.random()} for one in mine]
             forged = {"assignment": mine[0]["assignment"][::-1], "reward": 1}
             answered = await self.send("", "POST", "/v1/rewards:batch", {"rewards": [*rewards, forged, rewards[0]]})
+            assert "late" not in answered["statuses"], f"a batch took {WINDOW} s: the machine is busy with other work"
             assert answered["statuses"] == ["accepted"] * len(mine) + ["unknown", "accepted"], answered
             await asyncio.sleep(PAUSE)
         for _ in range(100):
@@ -216,8 +217,10 @@ def rows_of(name, samples, clients, counted):
         more = f" ({early / 1e6:.0f} MB to {late / 1e6:.0f})" if kind == "memory" else f" ({early:.3g} to {late:.3g})"
         what = f"{name}: {kind}, last third"
         rows.append(Row(what, ratio, "of the second", f"<= {goal}", ratio <= goal, "-", math.nan, more))
-    largest = max(one.log for one in samples)
-    rows.append(Row(f"{name}: largest log", largest / 1e6, "MB", f"<= {LOG / 1e6:.0f}", largest <= LOG, "-", math.nan))
+    largest, most = max(one.log for one in samples), LOG[name.partition(",")[0]]
+    rows.append(
+        Row(f"{name}: largest log", largest / 1e6, "MB", f"<= {most / 1e6:.0f}", largest <= most, "-", math.nan)
+    )
     told, more = clients.server.told, f" ({clients.closed:,} epochs closed, {clients.refused:,} requests refused)"
     rows.append(Row(f"{name}: rewards counted", counted, "", f"{told:,}", counted == told, "-", math.nan, more))
     return rows

@@ -641,7 +641,7 @@ def leads_by_exact_totals(patch):
 
 @mutant(exact=["dp-bai-budget, who is kept"])
 def keeps_arms_by_exact_totals(patch):
-    """The arms of the second round are those of the most exact totals, and only what is published has noise."""
+    """The arms that stay are those of the most exact totals, and only what is published has noise."""
     leaked = leak(patch)
     honest = discreet.DPBudgetBestArm._decide
 
@@ -650,7 +650,7 @@ def keeps_arms_by_exact_totals(patch):
         honest(self, releases)
         if self._left != before:
             exact = {self._index[arm]: total for arm, total in leaked.items()}
-            self._left = sorted(sorted(exact, key=exact.__getitem__, reverse=True)[: self.kept])
+            self._left = sorted(sorted(exact, key=exact.__getitem__, reverse=True)[: len(self._left)])
 
     patch.setattr(discreet.DPBudgetBestArm, "_decide", decide)
 

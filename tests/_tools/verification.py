@@ -54,6 +54,8 @@ SECTIONS = {
     "Statistical studies": "Broken promises, and how many were allowed on average.",
     "Samples of dp-inverse": "Mean number over the fixed one that somebody would take who knows the mean p of 0/1 "
     "samples, by the normal approximation.",
+    "Price of privacy": "Mean number of samples of dp-inverse over that of the same rule without privacy, for rewards "
+    "of 0 and 1 with a mean of 0.01, against alpha times its level times epsilon.",
     "Samples of dp-mean": "Mean number over that of the better of dp-inverse and dp-bernstein, at beta = 0.05.",
     "Supply chain": "",
 }

@@ -349,7 +349,7 @@ def test_compare_refuses_unknown_policies_and_options_that_nobody_has(monkeypatc
         compare(["se", "dp-sex"], horizon=1000, epsilon=1.0)
     with pytest.raises(ArgumentError, match=r"none of se, ucb has an option 'epslion', got epslion=1.0"):
         compare(["se", "ucb"], horizon=1000, epslion=1.0)
-    with pytest.raises(ArgumentError, match=r"engine must be 'serial', .*, got 'spark'"):
+    with pytest.raises(ArgumentError, match=r"engine must be 'serial', .* or 'ray', got 'spark'"):
         simulate("nas", 0.3, engine="spark", **EASY)
 
 

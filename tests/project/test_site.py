@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("nbformat", reason="needs the extra docs")
 
 from tools.site import command_line, http_api, pages, reference, tutorials
+from tools.site.__main__ import fetched
 from tools.site.docstrings import markdown
 from tools.site.paths import DOCS, ROOT
 
@@ -60,6 +61,16 @@ def test_no_page_has_a_shell_variable_that_would_be_a_formula():
         found = []
         pages.prose(page.read_text(), lambda lines, found=found: found.append(re.sub(r"`[^`]*`", "", lines)) or lines)
         assert not re.search(r"\$[A-Z]{2}", "\n".join(found)), f"{page.name} has code that is not indented"
+
+
+def test_what_a_page_would_load_from_elsewhere_is_found(tmp_path):
+    for name, text in {
+        "a.html": '<script async src="https://x.org/a.js"></script> <a href="https://x.org">a link</a>',
+        "b.html": '<link rel="stylesheet" href="//x.org/b.css"><img src="../_images/b.png">',
+        "c.css": "@import 'http://x.org/c.css'; body { background: url(//x.org/c.png) } p { src: url(c.woff) }",
+    }.items():
+        (tmp_path / name).write_text(text)
+    assert [line.partition(":")[0] for line in fetched(tmp_path)] == ["a.html", "b.html", "c.css", "c.css"]
 
 
 def test_a_link_to_nothing_is_refused():

@@ -2,13 +2,14 @@
 
 import math
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 from discreet.lab import Bernoulli, Beta, Discrete, Uniform, simulate
+from discreet.stopping import DPInverseSampling, InverseSampling
 
 pytestmark = pytest.mark.study
 
@@ -31,10 +32,15 @@ GOALS = {
     (0.1, 0.05, 1.0): (1.3, 1.3, 1.3, 1.3, 1.3, 1.3, 2.0),
     (0.1, 0.05, 0.1): (1.75, 1.75, 1.75, 1.75, math.inf, math.inf, math.inf),
     (0.2, 0.05, 1.0): (math.inf,) * len(KNOWN),
+    (0.2, 0.05, 0.1): (math.inf,) * len(KNOWN),
     (0.05, 0.01, 1.0): (math.inf,) * len(KNOWN),
     (0.05, 0.01, 0.1): (math.inf,) * len(KNOWN),
+    (0.01, 0.001, 1.0): (math.inf,) * len(KNOWN),
+    (0.01, 0.001, 0.1): (math.inf,) * len(KNOWN),
 }
 """The most samples for each mean, over the number that somebody takes who knows it."""
+RARE = 0.01
+"""A mean at which private and not private rules are compared."""
 
 
 def broken(alpha, found, mean):
@@ -92,3 +98,20 @@ def test_it_takes_little_more_than_somebody_who_knows_the_mean(page):
         setting = f"alpha = {alpha}, beta = {beta}, epsilon = {epsilon}"
         named = {f"p = {mean:g}": f"{ratio:.2f}" for mean, ratio in zip(KNOWN, ratios, strict=True)}
         page("Samples of dp-inverse", setting=setting, **named)
+
+
+def test_the_price_of_privacy_falls_as_the_level_outgrows_the_noises(page):
+    """By forecasts, which are computed: over `inverse`, against alpha r epsilon, where r is its level."""
+    prices = {}
+    for alpha, beta, epsilon in GOALS:
+        options = {"alpha": alpha, "beta": beta, "low": 0.0, "high": 1.0}
+        bare = InverseSampling(**options)
+        against = alpha * bare.schedule.highest * epsilon
+        prices[against] = DPInverseSampling(epsilon=epsilon, **options).forecast(RARE) / bare.forecast(RARE)
+        setting = f"alpha = {alpha}, beta = {beta}, epsilon = {epsilon}"
+        page("Price of privacy", setting=setting, against=f"{against:.1f}", price=f"{prices[against]:.3f}")
+    falling = [prices[against] for against in sorted(prices)]
+    assert len(falling) == len(GOALS)
+    assert all(later <= before + 0.005 for before, later in pairwise(falling))
+    assert falling[0] > 2
+    assert falling[-1] < 1.005

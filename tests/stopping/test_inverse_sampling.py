@@ -232,7 +232,7 @@ def test_a_grid_of_coins_has_one_step_and_draws_nothing_for_its_ends():
             {"low": -1},
             "low must be at least 0 for dp-inverse, got low=-1.0; use dp-bernstein for samples of either sign",
         ),
-        ({"alpha": 0.01, "beta": 0.001}, r"alpha or beta must be larger: dp-inverse would read some 108,276 ones"),
+        ({"alpha": 0.01, "beta": 0.0005}, r"alpha or beta must be larger: dp-inverse would read some 121,157 ones"),
         ({"alpha": 0.005}, r"alpha must be at least 0.01 for dp-inverse, got 0.005; use dp-bernstein"),
         ({"epsilon": 1e-4}, r"epsilon must be larger, 0.00749 at least .* got 0.0001; use dp-bernstein"),
     ],

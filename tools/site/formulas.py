@@ -43,7 +43,7 @@ def mathml(latex: str, *, block: bool = False) -> str:
         UnknownCommand: The converter does not know a part of it.
     """
     text = FENCE.sub(lambda found: f"{FENCES[found[0]]} ", latex)
-    text = text.replace("{aligned}", "{align*}")
+    text = re.sub(r"(?<=\d)\{,\}(?=\d)", r"\\text{,}", text.replace("{aligned}", "{align*}"))
     if block:
         text = re.sub(r"\\(sup|inf|max|min)_", r"\\\1\\limits_", text)
     found = convert(text, display="block" if block else "inline")

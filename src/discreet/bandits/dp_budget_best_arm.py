@@ -1,4 +1,4 @@
-"""Private best-arm identification with a fixed budget of pulls, in one round or two."""
+"""Private best-arm identification with a fixed budget of pulls, in rounds that fewer and fewer arms take part in."""
 
 import math
 from collections.abc import Sequence
@@ -13,12 +13,16 @@ from discreet.core.probability.lead_evidence import lead_evidence
 from discreet.core.registry import register
 from discreet.core.releases import Release
 
-FIRST, KEPT = 3 / 4, 1 / 4
-"""The share of the budget that all arms take turns in, and the share of the arms that take turns in the rest."""
-MANY = 9
-"""From this number of arms on, a second round pays however large the noise is."""
-QUIET = 1 / 2000
-"""With fewer, the noise of an equal share may have a variance of QUIET (K - 2)^2 for each of its rewards."""
+QUIET, LOUD = (0.55, 0.6), (0.75, 0.25)
+"""The share of the pulls that are left that a round takes, and the largest share of its arms that stay: where the noise
+is small, and where it is not."""
+SMALL = 0.003
+"""Noise is small if in an equal share of what is left its variance is this for each reward, or less."""
+MANY, COST = 9, 1 / 2000
+"""With fewer arms than MANY, k of them, another round pays if that variance is COST (k - 2)^2 or less."""
+DEVIATIONS = 2.0
+"""How far behind the leader an arm stays, in standard deviations of their difference."""
+_LEAST = 0.01  # of a released mean and of 1 minus it, there
 
 
 @register
@@ -26,17 +30,18 @@ QUIET = 1 / 2000
 class DPBudgetBestArm(Policy):
     """Names the best arm after exactly `horizon` pulls, and says how far that can be trusted; epsilon-private.
 
-    All arms take turns in three quarters of the pulls. The best quarter of the arms, two at least, take turns in the
-    rest, and of these the one with the highest released mean is `best_arm`. A second round has a noise of its own, so
-    with two arms, or with three to eight and few pulls, it would cost more than it brings: then all arms have equal
-    shares of all pulls. The answer is wrong no more often than that of equal shares, and with nine arms or more about
-    half as often (measured: docs/proofs/evidence-best-arm.md).
+    All arms that are left take turns in about half of the pulls that are left. Those stay whose released mean is within
+    two standard deviations of the highest, three fifths of them at most and two at least; and again. A round has a
+    noise of its own. So with two arms, or few arms and few pulls, all arms have equal shares of all pulls and are
+    released once; and where many arms meet much noise a round takes three quarters, and a quarter stays. The answer is
+    the arm of the highest mean of those in the last round. It is wrong no more often than that of equal shares, and
+    with nine arms or more about half as often, or less (measured: docs/proofs/evidence-best-arm.md).
 
     Before the run nothing is promised but epsilon. `doubt` is what the releases say afterwards: an answer that is wrong
     has a doubt of q or less with probability q at most, for every q, for independent rewards of steady means.
 
-    Private because each reward enters the total of one round, which is released once. Who is in the second round
-    follows from what the first released; how many pulls an arm has in either is fixed before the run.
+    Private because each reward enters the total of one round, which is released once. Who is in a round, and how long
+    it is, follows from what was released before.
 
     Args:
         arms: The names of the arms.
@@ -52,11 +57,11 @@ class DPBudgetBestArm(Policy):
     ...     print(plan.pulls)
     ...     means = {"A": 0.5, "B": 0.54, "C": 0.4, "D": 0.3}
     ...     _ = epochs.close_steps({arm: int(means[arm] * n * width) for arm, n in plan.pulls.items()})
-    {'A': 1875, 'B': 1875, 'C': 1875, 'D': 1875}
-    {'A': 1250, 'B': 1250}
+    {'A': 1375, 'B': 1375, 'C': 1375, 'D': 1375}
+    {'A': 2250, 'B': 2250}
     >>> found = epochs.algorithm
     >>> found.time, found.best_arm, round(found.doubt, 4)
-    (10000, 'B', 0.0827)
+    (10000, 'B', 0.0414)
     """
 
     key = "dp-bai-budget"
@@ -65,7 +70,6 @@ class DPBudgetBestArm(Policy):
         "follows from what they released"
     )
     theorem = Theorem.REWARDS
-    fixed_blocks = True
 
     horizon: Count = field()
     epsilon: Positive = field()
@@ -77,14 +81,6 @@ class DPBudgetBestArm(Policy):
         super()._start()
         self._totals, self._noises = ([0] * len(self.arms) for _ in range(2))
         self._left = list(range(len(self.arms)))
-
-    @cached_property
-    def kept(self) -> int:
-        """The number of arms in the second round; 0 if there is one round alone."""
-        arms, kept = len(self.arms), max(2, math.ceil(KEPT * len(self.arms)))
-        noise = 2 * arms / (self.horizon * self.epsilon * self.epsilon)
-        quiet = arms >= MANY or noise <= QUIET * (arms - 2) ** 2
-        return kept if quiet and (1 - FIRST) * self.horizon >= kept else 0
 
     @property
     def best_arm(self) -> Arm:
@@ -121,26 +117,52 @@ class DPBudgetBestArm(Policy):
         )
         return lead_evidence(total, *own, below, *others, self.epsilon)
 
+    def deviation(self, arm: int) -> float:
+        """Return about the standard deviation of an arm's released mean, by its luck and its noises."""
+        pulls, chance = self.pulls[arm], min(max(self.estimate(arm), _LEAST), 1 - _LEAST)
+        return math.sqrt(chance * (1 - chance) / pulls + 2 * self._noises[arm] / (pulls * self.epsilon) ** 2)
+
+    def shares(self, left: int) -> tuple[float, float] | None:
+        """Return the share of the pulls that a round takes, and the largest one of its arms that stay; None at the end.
+
+        Args:
+            left: The pulls that are left before the round.
+        """
+        arms = len(self._left)
+        noise = 2 * arms / (left * self.epsilon * self.epsilon)
+        if arms <= 2 or (arms < MANY and noise > COST * (arms - 2) ** 2):
+            return None
+        return QUIET if noise <= SMALL else LOUD
+
     @property
     def _leader(self) -> int:
         return max(self._left, key=self.estimate)
 
-    def _plan(self) -> Plan | None:
-        arms, left = len(self.arms), self._left
-        later = int((1 - FIRST) * self.horizon / self.kept) if self.kept else 0  # pulls of each arm that is kept
-        if self.time:
-            return self._plan_for(dict.fromkeys(left, later), self._query)
-        share, more = divmod(self.horizon - self.kept * later, arms)
-        return self._plan_for({arm: share + (arm < more) for arm in left}, self._query)
-
     @cached_property
     def _query(self) -> TotalsQuery:
         return TotalsQuery((self.epsilon,))
+
+    def _plan(self) -> Plan | None:
+        arms, left = self._left, self.horizon - self.time
+        shares = self.shares(left) if left else None
+        if shares and (pulls := math.floor(shares[0] * left / len(arms))):
+            return self._plan_for(dict.fromkeys(arms, pulls), self._query)
+        each, more = divmod(left, len(arms))
+        return self._plan_for({arm: each + (place < more) for place, arm in enumerate(arms)}, self._query)
 
     def _decide(self, releases: Sequence[Release]) -> None:
         for release in releases:
             arm = self._index[release.arm]
             self._totals[arm] += release.steps
             self._noises[arm] += 1
-        if self.kept and self.remaining:
-            self._left = sorted(sorted(self._left, key=self.estimate, reverse=True)[: self.kept])
+        before = self.horizon - self.time + sum(release.rewards for release in releases)
+        shares = self.shares(before)
+        if self.remaining and shares:
+            self._left = self._staying(shares[1])
+
+    def _staying(self, share: float) -> list[int]:
+        """Return the arms that stay after a round: those near the leader, a share at most and two at least."""
+        ranked = sorted(self._left, key=self.estimate, reverse=True)
+        lead, own = self.estimate(ranked[0]), self.deviation(ranked[0])
+        near = sum(lead - self.estimate(arm) <= DEVIATIONS * math.hypot(own, self.deviation(arm)) for arm in ranked)
+        return sorted(ranked[: max(2, min(near, math.ceil(share * len(ranked))))])

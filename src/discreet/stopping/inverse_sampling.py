@@ -16,7 +16,7 @@ from discreet.stopping._inverse.schedule import LAST, InverseTest, Schedule, sch
 from discreet.stopping._rule import StoppingRule
 
 _FINEST = 0.01  # the least alpha: below it, levels take long to compute,
-_HIGHEST = 45_000  # and so do those above this, for rare samples without noise
+_HIGHEST = 110_000  # and so do those above this, for rare samples without noise
 _SUREST = 1e-9  # the least beta
 _AT_ONCE = 16  # the least number of tests in a plan
 

@@ -10,6 +10,8 @@ Floats = NDArray[np.float64]
 
 NEVER = 2**60
 """A level that no test reaches."""
+COARSE = 0.02
+"""Of a sum's standard deviation: values of the level's noise may be rounded to this."""
 _NEAR = 0.003  # the part of a chance that may be left unused
 _STEEP = 600.0  # exponents beyond this stand for it
 MOST_SUMS = 1000
@@ -53,6 +55,8 @@ class FirstPassage:
         self._exact = np.array_equal(self._least, self._most)  # no value of B was rounded
         self.most_sums = MOST_SUMS * (_MORE if self._least.size <= _VALUES else 1)
         """The most sums that are followed."""
+        gaps = np.diff(self._least)
+        self._gap = float(gaps[0]) if gaps.size and (gaps == gaps[0]).all() else math.inf  # between values of B
         self.count = 0
         """The number of rewards at the last test."""
         self.spacing = 1
@@ -77,6 +81,8 @@ class FirstPassage:
         above = min(float(count), count * highest + self._reach(count * highest * (1 - highest)))
         while (above - below) / self.spacing > self.most_sums:
             self._coarsen()
+        while self._least.size > 1 and 2 * self._gap <= COARSE * math.sqrt(count * lowest * max(0.0, 1 - lowest)):
+            self._thin_out()
         first, last = math.floor(below / self.spacing), math.ceil(above / self.spacing)
         sums = np.minimum(np.arange(first, last + 1) * self.spacing, count)
         if self.count:
@@ -106,6 +112,16 @@ class FirstPassage:
         odd = self._first % 2
         self._halted, self._open = self._halted[odd::2], self._open[odd::2]
         self._first, self.spacing = (self._first + odd) // 2, 2 * self.spacing
+
+    def _thin_out(self) -> None:
+        """Round every second value of B to its neighbour, in the direction in which a bound stays a bound."""
+        pairs = np.arange(0, self._least.size, 2)
+        self._early_weights = np.add.reduceat(self._early_weights, pairs)
+        self._late_weights = np.add.reduceat(self._late_weights, pairs)
+        ends = np.minimum(pairs + 1, self._most.size - 1)
+        self._least, self._halted = self._least[pairs], self._halted[:, pairs]
+        self._most, self._open = self._most[ends], self._open[:, ends]
+        self._gap, self._exact = 2 * self._gap, False
 
     def _kernel(self, sums: NDArray[np.int64], count: int) -> Floats:
         """Return the chance of 0, 1, ... ones beyond the least among the rewards since the last test, for each sum."""
@@ -202,17 +218,17 @@ class FirstPassage:
 
     def early(self, mean: float) -> float:
         """Return at least the chance that a test has halted, for a mean that `advance` was told of."""
-        return float(self._rounded(self._chances(mean), up=True) @ (self._halted @ self._early_weights))
+        return _dot(self._rounded(self._chances(mean), up=True), _weighed(self._halted, self._early_weights))
 
     def late(self, mean: float) -> float:
         """Return at least the chance that no test has halted, for a mean that `advance` was told of."""
-        return float(self._rounded(self._chances(mean), up=False) @ self._still_open)
+        return _dot(self._rounded(self._chances(mean), up=False), self._still_open)
 
     @property
     def _still_open(self) -> Floats:
         """By sum: at least the chance that no test has halted."""
         beyond = 1 - float(self._late_weights.sum())
-        return self._open @ self._late_weights + max(0.0, beyond)
+        return _weighed(self._open, self._late_weights) + max(0.0, beyond)
 
     def least_mean(self, chance: float, largest: float, guess: float) -> float:
         """Return a mean from which on the chance that no test has halted is at most `chance`, near the least one.
@@ -236,21 +252,31 @@ class FirstPassage:
             The mean, near the largest one; 0 if there is none.
         """
         halted = self._halted + (1 - self._halted) * self._tail(level, self._least)
-        values = np.repeat(halted @ self._early_weights, self.spacing)[self.spacing - 1 :]
+        values = np.repeat(_weighed(halted, self._early_weights), self.spacing)[self.spacing - 1 :]
         return self._mean_with(values, chance, guess, 1.0)
 
     def _mean_with(self, values: Floats, chance: float, mean: float, largest: float) -> float:
-        """Return a mean at which the mean of values of the sum is |chance| or a trifle less, by Newton's method."""
+        """Return a mean at which the mean of values of the sum is |chance| or a trifle less, by Newton's method.
+
+        By bisection where that would leave what is known to be on either side.
+        """
         wanted, sums = abs(chance), self._fine
         values, mean = values[: sums.size], min(mean, 1 - 1e-12)
+        least, most = -math.inf, math.inf  # log-odds on either side
         for _ in range(60):
             chances = self._chances(mean)
-            found = float(chances @ values)
+            found = _dot(chances, values)
             if (1 - _NEAR) * wanted <= found <= wanted:
                 return mean
-            slope = float((chances * (sums - chances @ sums)) @ values) / max(found, 1e-300)  # by the log-odds
-            step = math.log((1 - _NEAR / 2) * wanted / max(found, 1e-300)) / slope if slope * chance > 0 else 1.0
-            odds = math.log(mean) - math.log1p(-mean) + max(-1.0, min(1.0, step))
+            slope = _dot(chances * (sums - _dot(chances, sums)), values) / max(found, 1e-300)  # by the log-odds
+            lacking = math.log((1 - _NEAR / 2) * wanted / max(found, 1e-300))
+            step = lacking / slope if slope * chance > 0 else math.copysign(1.0, lacking * chance)  # where it is flat
+            odds = math.log(mean) - math.log1p(-mean)
+            least, most = (odds, most) if lacking * chance > 0 else (least, odds)
+            odds += max(-1.0, min(1.0, step))
+            if not least < odds < most:
+                low = max(least, most - 2) if most < math.inf else least
+                odds = (low + min(most, low + 2)) / 2
             mean = 1 / (1 + math.exp(-odds))
             if mean >= largest:
                 break
@@ -269,6 +295,17 @@ class FirstPassage:
         scaled = np.exp(np.minimum(self.epsilon * margin, _STEEP)) * (2 / self._none)
         tail: Floats = np.minimum(np.outer(scaled, np.exp(-self.epsilon * noise)), 1.0)
         return tail
+
+
+def _dot(ones: Floats, others: Floats) -> float:
+    """Return the sum of products. In one thread: a library's threads would wait for each other at every test."""
+    return float(np.einsum("i,i->", ones, others))
+
+
+def _weighed(values: Floats, weights: Floats) -> Floats:
+    """Return the weighed sum of each row, in one thread."""
+    sums: Floats = np.einsum("ij,j->i", values, weights)
+    return sums
 
 
 def _log_choices(count: int, first: int, last: int) -> Floats:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 from discreet._growing import GrowingList
-from discreet.stopping._inverse.first_passage import FirstPassage
+from discreet.stopping._inverse.first_passage import COARSE, FirstPassage
 
 LAST = 2**50
 """Rewards after which there are no more tests: nobody has that many."""
@@ -15,7 +15,7 @@ _REST = 1e-4  # of beta: what is left out of the recursion, and its rounding err
 _RESERVE = 0.05, 0.12  # of alpha: how far the bounds on an estimate are kept apart, exact ones and rounded ones
 _AGILITY = 0.33  # how fast levels are adjusted to that, and at most:
 _FASTEST = 0.3  # in powers of the times' growth: a level must not outrun the sums
-_COARSE = 0.02  # of a sum's standard deviation: values of the level's noise may be rounded to this
+_QUIET = 0.2  # of what the noises add to a level: values of the level's noise are rounded to this at first
 _TRIAL = 1.7  # up to this many times the first test, no level may be beyond reach, or the first one
 _LATER = 1.15  # comes later by this factor
 _HIGHER = 1.1  # levels end where the normal approximation would for about so many times the variance
@@ -69,7 +69,7 @@ class Schedule:
         self.highest = self._shape(LAST)
         """About the highest level, that of the rarest rewards."""
         width = 2.2 * alpha * self.highest + 2 * math.sqrt(-2 * math.log(self._rest) * self.highest)
-        coarse = _COARSE * math.sqrt(self.highest)
+        coarse = min(COARSE * math.sqrt(self.highest), _QUIET * z * math.sqrt(self._noise))
         self._unit = max(1.0, float(round(coarse))) if parts == 1 else coarse
         self._reserve = _RESERVE[width > self._passage().most_sums]
         share = self._noise / (self._noise + self.highest)

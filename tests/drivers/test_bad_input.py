@@ -28,7 +28,7 @@ HUGE = 10**400
         (lambda: discreet.Bandit(examples.policy("dp-se"), 42), r"noise must be left out, or be a source .*, got 42"),
         (lambda: discreet.Totals(examples.policy("dp-se"), SimulatedNoise), "noise must be left out"),
         (lambda: examples.policy("dp-se", low=1, high=0), "low must be below high, got low=1.0 and high=0.0"),
-        (lambda: examples.policy("dp-ucb", preset="x"), "preset must be 'event-level' or .*, got 'x'"),
+        (lambda: examples.policy("dp-ucb", preset="x"), "preset must be 'event-level', .*, got 'x'"),
         (lambda: examples.policy("dp-ucb", gamma=2), "gamma must lie strictly between 0 and 1, got 2"),
         (lambda: examples.policy("dp-ucb", relaxation=-1), "relaxation must not be negative, got -1"),
         (lambda: examples.policy("dp-bai", max_pulls=1), "max_pulls must allow one pull of each arm, got 1"),

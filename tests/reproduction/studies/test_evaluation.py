@@ -50,7 +50,7 @@ def test_the_extended_evaluation_has_every_form_in_every_setting_and_the_papers_
     settings = [one for one in Evaluation(extended=True).settings() if "relaxation" not in dict(one.options)]
     assert set(Evaluation().settings()) < set(settings)
     found = by_policy(settings)
-    assert [found[form] for form in FORMS] == [(CELLS, {30}), (CELLS, {10}), (CELLS, {10}), (CELLS, {3, 30})]
+    assert [found[form] for form in FORMS] == [(CELLS, {30}), (CELLS, {10}), (CELLS, {10}), (CELLS, {3, 10})]
     assert all(found[key] == (CELLS, {30}) for key in ("dp-se-svt", "dp-se-modified", "dp-chernoff-imed"))
     assert all(len(found[key][0]) == 16 for key in ("ucb", "se"))
 

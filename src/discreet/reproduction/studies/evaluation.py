@@ -100,8 +100,10 @@ class Evaluation:
             preset: The form.
             arms: Number of arms.
         """
-        stepped = self.runs if arms <= ARMS else self.stepped_runs
-        return min(self.runs, {PUBLISHED: self.runs, STEPPED: stepped}.get(preset, self.other_runs))
+        if preset == PUBLISHED:
+            return self.runs
+        slow = preset == STEPPED and arms > ARMS
+        return min(self.runs, self.stepped_runs if slow else self.other_runs)
 
     def setting(self, policy: str, name: str, arms: int, **options: Any) -> Setting:
         """Return one setting of this evaluation.

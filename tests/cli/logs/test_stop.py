@@ -46,7 +46,7 @@ def test_a_mean_with_its_promise(run, file):
     assert first.startswith("mean 0.3")
     assert promise == (
         "It is within 10% of the true mean with probability 0.95, if the samples are independent draws. "
-        "dp-exp-nas needed 8,192 samples."
+        "dp-exp-nas needed 8,192 samples in the order of the file; --shuffle takes a random one."
     )
     rule = discreet.DPExponentialNAS
     assert private == f"Private, epsilon = 1 for each sample: {rule.reason}; {rule.theorem.words}."

@@ -79,6 +79,8 @@ def test_replay(data, refused, events):
     options = ["-O", "alpha=0.5", "-O", "beta=0.1", "-O", "low=0", "-O", "high=1"]
     assert data("replay dp-nas", events, *rule, *options)["mean"] == pytest.approx(0.8, rel=0.5)
     assert "arms cannot be set" in refused("replay dp-se", events, *ASK, "-O", "arms=3")
+    for name, told in {"unit": "use --unit", "log": "it is an argument", "heading": "named by it"}.items():
+        assert told in refused("replay dp-se", events, *ASK, "-O", f"{name}=x")
     assert "must be one of" in refused("replay dp-sex", events, *ASK)
 
 

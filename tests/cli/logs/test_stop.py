@@ -266,7 +266,7 @@ def test_a_writer_that_we_leave_is_not_our_trouble():
 def test_parquet_without_pyarrow(refused, table, monkeypatch):
     path = table(a=[1.0])
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert refused(path, *NAS, code=1) == f"error: pyarrow is not installed: {install('lab')}\n"
+    assert refused(path, *NAS, code=1) == f"error: Parquet needs pyarrow: {install('lab')}\n"
 
 
 def test_help_says_what_one_must_know(run):

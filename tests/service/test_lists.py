@@ -10,6 +10,7 @@ from discreet.service.experiments.control import Control
 from discreet.service.http import authorization
 from discreet.service.messages import ExperimentsQuery, KeysQuery, LedgerQuery, NewKey
 from discreet.service.storage import schema
+from tests._tools.patience import LONG
 from tests._tools.service_copies import copies, statements
 from tests._tools.service_tools import draft, small
 
@@ -231,7 +232,7 @@ def stuck(monkeypatch):
 
     def wait(*given):
         begun.release()
-        assert go.wait(60)
+        assert go.wait(LONG)
         return original(*given)
 
     monkeypatch.setattr(Control, "experiments", wait)
@@ -252,7 +253,7 @@ def test_nobody_who_assigns_or_reports_waits_for_lists_and_too_many_of_them_are_
         for one in readers:
             one.start()
         for _ in readers:
-            assert begun.acquire(timeout=60)
+            assert begun.acquire(timeout=LONG)
         refused = web.get("/v1/experiments")
         assert refused.status_code == 503
         assert refused.headers["retry-after"] == "1"

@@ -18,6 +18,7 @@ from discreet.cli import main
 from discreet.cli._options import app
 from discreet.cli._run import COMMANDS
 from discreet.cli.service import serve
+from tests._tools.patience import LONG
 
 pytest.importorskip("sqlalchemy")
 
@@ -33,12 +34,13 @@ def serving(*arguments):
 
 def stop(process):
     process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=60)
+    rest, _ = process.communicate(timeout=LONG)
     return rest
 
 
 def wait_for(address):
-    for _ in range(600):
+    deadline = time.monotonic() + LONG
+    while time.monotonic() < deadline:
         try:
             with urllib.request.urlopen(f"{address}/readyz", timeout=5) as answer:
                 return answer.status

@@ -1,3 +1,4 @@
+import gc
 import os
 
 import pytest
@@ -10,6 +11,15 @@ __all__ = ["page", "pytest_addoption", "pytest_terminal_summary", "width"]
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("suite"), derandomize=True)  # a red run there means a change
 settings.load_profile("ci" if os.environ.get("CI") else "suite")
+
+
+def pytest_configure():
+    gc.disable()  # what is imported and collected stays: to look at it again and again takes a third of the time
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -382,7 +382,8 @@ def write_picture(picture: Picture, folder: Path, printed: bool = True) -> bytes
         layout.execute(figure)
         figure.set_layout_engine("none")  # it has its layout now: else it would be drawn a second time to find it
     png = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})  # `savefig` would draw it twice
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.print_png(png, metadata={"Software": None})  # `savefig` would draw it twice
     content = _fewer_colours(png) if picture.small else png.getvalue()
     (folder / f"{picture.name}.png").write_bytes(content)
     if printed:

@@ -25,7 +25,7 @@ from discreet.logs._sources import opened
 from discreet.testing import ScriptedNoise, coarse_grid, worst_loss
 from discreet.testing.recorder import Recorder
 
-KEY = Key("5eed", 1_000_003, 17)
+KEY = Key("5eed", (7, 77, 1_000_003, 17))
 CELLS = ["", "nan", "abc", "7", "-3", "inf", "0", "0.5", "1", "true"]
 EVERYTHING = {"missing": 0.25, "clip": True}
 
@@ -169,7 +169,7 @@ class TwoRounds(discreet.Policy):
 
 def exact_loss(mistake, text):
     """The exact loss of a whole run between logs that differ in the rewards of "a", over all noises up to a bound."""
-    key, reading = Key(text, 77, 17), Reading("reward", "arm", "unit", missing=0.0, clip=True)
+    key, reading = Key(text, (5, 7, 77, 17)), Reading("reward", "arm", "unit", missing=0.0, clip=True)
     with coarse_grid():
         policy = TwoRounds(["x", "y"])
         _ = policy.grid
@@ -261,7 +261,7 @@ def test_mistakes_cost_more_than_epsilon(mistake):
 
 def test_keys_come_from_the_systems_entropy_and_are_not_kept():
     keys = {Key.draw() for _ in range(50)}
-    assert len({key.text for key in keys}) == len({key.factor for key in keys}) == 50
+    assert len({key.text for key in keys}) == len({key.lots for key in keys}) == 50
     log = random_log(np.random.default_rng(0))
     answer = discreet.mean(log, column="reward", unit="unit", epsilon=1.0, **EVERYTHING)
     assert not any(isinstance(value, Key) for value in vars(answer).values())

@@ -18,7 +18,7 @@ from nbclient.exceptions import CellExecutionError
 from tools.site.paths import DOCS, EXAMPLES, ROOT, TUTORIALS
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
-SECONDS = 120
+SECONDS = 600
 _KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},

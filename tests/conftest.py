@@ -24,6 +24,10 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_sessionfinish():
+    gc.unfreeze()  # else DuckDB reports at the end what nobody has thrown away
+
+
 @pytest.fixture
 def width():
     """Grid units of a full reward in [0, 1]."""

@@ -115,6 +115,15 @@ def real(text: str, **more: Any) -> Any:
     return option("NUMBER", text, parser=read_real, **more)
 
 
+def picture(what: str) -> Any:
+    """Return an option for a file that something is drawn into.
+
+    Args:
+        what: What is drawn.
+    """
+    return option("FILE", f"Also draw {what} into this .png, .pdf or .svg.", "--figure", "--plot")
+
+
 # ---------------------------------------------------------------------- options of algorithms, and instances
 
 

@@ -16,6 +16,8 @@ HEAD_SECONDS = 10.0
 """The longest time that a head may take to arrive, from the connection or from its first byte on."""
 BODY_SECONDS = 30.0
 """The longest time that a body may take to arrive."""
+AHEAD = 16
+"""The largest number of requests that a connection may send ahead of the answer that it waits for."""
 PER_ADDRESS = 256
 """The largest number of connections of one address."""
 IN_ALL = 2_000
@@ -91,7 +93,11 @@ class Connection(HttpToolsProtocol):
         self._in_head = True
 
     def on_headers_complete(self) -> None:
-        """End a head."""
+        """End a head. Of a connection that sends too many of them ahead nothing more is kept."""
+        if len(self.pipeline) >= AHEAD:
+            self.transport.close()
+        if self.transport.is_closing():
+            return
         self._in_head, self._in_body, self._head_bytes = False, True, 0
         self._expect(None)
         super().on_headers_complete()

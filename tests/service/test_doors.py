@@ -313,6 +313,8 @@ def gone():
 class Slow:
     """A database of which every transaction waits until the test lets it go."""
 
+    GROUPS = 2
+
     def __init__(self):
         self.works, self.go = [], threading.Event()
 
@@ -347,9 +349,11 @@ def test_a_transaction_has_so_many_rows_and_small_requests_go_first():
     assert all(any(len(work) == 1000 for work in works) for works in done[1:])
 
 
-def test_half_of_those_who_were_answered_are_waited_for(monkeypatch):
+@pytest.mark.parametrize("groups", [1, 2])
+def test_those_who_were_answered_are_waited_for(monkeypatch, groups):
     monkeypatch.setattr(group_commit, "_MOMENT", 3600.0)
-    database, done = Slow(), []
+    monkeypatch.setattr(Slow, "GROUPS", groups)
+    database, done, enough = Slow(), [], 8 // groups
 
     def answer(_, works):
         done.append(len(works))
@@ -365,14 +369,14 @@ def test_half_of_those_who_were_answered_are_waited_for(monkeypatch):
         await asyncio.sleep(0)
         database.go.set()
         await asyncio.gather(blocker, *waiting)
-        while commits._enough != 4:
+        while commits._enough != enough:
             await asyncio.sleep(0.01)
-        again = [asyncio.ensure_future(commits.do("z")) for _ in range(3)]
+        again = [asyncio.ensure_future(commits.do("z")) for _ in range(enough - 1)]
         await asyncio.sleep(0.05)
         assert done == [1, 8]
         again.append(asyncio.ensure_future(commits.do("z")))
         await asyncio.gather(*again)
-        assert done == [1, 8, 4]
+        assert done == [1, 8, enough]
         commits.stop()
 
     asyncio.run(crowd())

@@ -86,11 +86,11 @@ class GroupCommit(Generic[Work]):
         return len(self._small) + len(self._large)
 
     def _gather(self, last: int) -> None:
-        """Wait a few milliseconds for half of those who were answered or wait: they ask again, and share a transaction.
+        """Wait a few milliseconds for some of those who were answered or wait: they ask again, and share a transaction.
 
-        The other half comes in while that one is written.
+        In so many groups others come in while one is written.
         """
-        self._enough = (last + self.waiting()) // 2
+        self._enough = (last + self.waiting()) // self.database.GROUPS
         if last >= _SEVERAL and not self._stopped:
             self._wake.clear()
             if self.waiting() < self._enough:

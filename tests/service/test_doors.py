@@ -158,6 +158,20 @@ def test_of_many_requests_sent_ahead_few_are_kept(address):
     assert cycles() - before <= AHEAD + 1
 
 
+def test_whoever_leaves_before_the_answers_leaves_no_line_in_the_log(caplog):
+    async def late(scope, receive, send):
+        await asyncio.sleep(0.01)
+        await echo(scope, receive, send)
+
+    with served(late, log_level="error", log_config=None, lifespan="off") as address:
+        for many in (AHEAD + 1, 5_000):
+            with client(address) as opened, contextlib.suppress(OSError):
+                opened.sendall(request() * many)
+            with client(address) as opened:
+                assert answer_to(opened, request()) == 200
+    assert [record.getMessage() for record in caplog.records] == []
+
+
 def cycles():
     """The number of requests that servers of this process keep."""
     gc.collect()
@@ -486,8 +500,17 @@ def large_bodies(address, key):
         thread.join()
 
 
+def requests_ahead(address, _):
+    with contextlib.ExitStack() as several:
+        for _ in range(200):
+            opened = several.enter_context(client(address))
+            with contextlib.suppress(OSError):
+                opened.sendall(b"GET / HTTP/1.1\r\n\r\n" * 14_000)  # as many as one read of the socket brings
+        time.sleep(1)
+
+
 ATTACKS = {"long keys": (long_keys, 30), "many keys": (many_keys, 30), "open heads": (open_heads, 100),
-           "large bodies": (large_bodies, 64 + 40)}  # fmt: skip
+           "requests ahead": (requests_ahead, 30), "large bodies": (large_bodies, 64 + 40)}  # fmt: skip
 
 
 @pytest.mark.study

@@ -86,7 +86,7 @@ class GroupCommit(Generic[Work]):
         return len(self._small) + len(self._large)
 
     def _gather(self, last: int) -> None:
-        """Wait a few milliseconds for those who were answered, or a part of them: they ask again, in one transaction."""
+        """Wait a few milliseconds for those who were answered, or half of them: they ask again, in one transaction."""
         self._enough = last // self.database.GROUPS
         if last >= _SEVERAL and not self._stopped:
             self._wake.clear()

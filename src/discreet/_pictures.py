@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet._install import install
+from discreet._install import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -214,12 +214,10 @@ def png_of(picture: Picture) -> bytes:
 
 def paint(picture: Picture) -> Chart:
     """Return a picture as a figure of matplotlib."""
-    try:
+    with needs("a picture", "lab"):
         import matplotlib as mpl  # noqa: PLC0415
 
         from discreet._chart import Chart as NewFigure  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"a picture needs {error.name}: {install('lab')}", name=error.name) from None
 
     rows, small = -(-len(picture.panels) // picture.columns), picture.small
     width, height = (SMALL_WIDTH, SMALL_HEIGHT) if small else (PANEL_WIDTH, PANEL_HEIGHT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet._install import install
+from discreet._install import needs
 from discreet._pictures import PALETTE, STYLES
 from discreet.core.errors import ArgumentError
 from discreet.core.plans import Arm
@@ -105,10 +105,8 @@ def plot(seen: Summary, ax: Axes | None = None) -> Figure:
     Raises:
         ArgumentError: Nothing was released yet.
     """
-    try:
+    with needs("a picture", "lab"):
         from discreet._chart import Chart  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"plot needs matplotlib: {install('lab')}", name=error.name) from None
     if not seen.looks:
         raise ArgumentError("there is nothing to draw: nothing was released yet")
     if ax is None:

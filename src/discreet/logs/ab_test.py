@@ -265,20 +265,23 @@ def ab_test(
     reading = Reading(reward, arm, unit, order, where, missing, clip)
     wanted = None if arms is None else list(map(text_of, arms))
     with open_rows(log, reading, grid, wanted) as found:
-        names = [text_of(name) for name in (found.counts if wanted is None else wanted)]
-        if text_of(control) not in names:
-            raise ArgumentError(f"control must be one of {', '.join(map(repr, names))}, got {control!r}")
-        ordered = [text_of(control), *(name for name in names if name != text_of(control))]
-        test, pilot = kind(ordered, **design(guess)), None
+        names = _control_first(list(map(text_of, found.counts if wanted is None else wanted)), text_of(control))
+        test, pilot = kind(names, **design(guess)), None
         if base_rate is None:  # nothing was drawn so far
-            pilot = _pilot(found, ordered[0], epsilon, noise)
+            pilot = _pilot(found, names[0], epsilon, noise)
             try:
-                test = kind(ordered, **design(low + pilot.rate * shares))
+                test = kind(names, **design(low + pilot.rate * shares))
                 test.plan()
             except ArgumentError as error:
-                raise ArgumentError(f"{error}.{_spent(epsilon, pilot.rows, ordered[0])}") from error
+                raise ArgumentError(f"{error}.{_spent(epsilon, pilot.rows, names[0])}") from error
         answer = answered(test, found, noise)
     return TestAnswer(**{each.name: getattr(answer, each.name) for each in fields(answer)}, pilot=pilot)
+
+
+def _control_first(names: list[str], control: str) -> list[str]:
+    if control not in names:
+        raise ArgumentError(f"control must be one of {', '.join(map(repr, names))}, got {control!r}")
+    return [control, *(name for name in names if name != control)]
 
 
 def _pilot(found: OpenRows, control: str, epsilon: float, noise: Noise | None) -> Pilot:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,11 @@ class Colour(StrEnum):
 
 
 PALETTE = tuple(Colour)[:-1]
+_NAMED = {
+    **{"blue": Colour.BLUE, "red": Colour.ORANGE, "green": Colour.GREEN, "pink": Colour.PINK, "orange": Colour.AMBER},
+    **{"yellow": Colour.AMBER, "black": Colour.BLACK},
+}
+"""The colour of a line whose name is that of a colour."""
 COLOURS = {"dp-se": Colour.BLUE, "dp-ucb": Colour.ORANGE, "se": Colour.GREEN, "ucb": Colour.AMBER}
 STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -186,6 +191,20 @@ class Picture:
     stretch: float = 1.0
     small: bool = False
     simulations: Sequence[Any] = field(default=(), compare=False)
+
+
+def colours_of(names: Sequence[object]) -> list[Colour]:
+    """Return a colour for each name: where it is that of a colour, that one, so that no green line is called blue.
+
+    >>> [colour.name for colour in colours_of(["A", "green", "red", "B"])]
+    ['BLUE', 'GREEN', 'ORANGE', 'PINK']
+    """
+    named = [_NAMED.get(str(name).lower()) for name in names]
+    known = [colour for colour in named if colour is not None]
+    if len(names) > len(PALETTE) or len(set(known)) < len(known):  # else each has one of its own
+        named, known = [None] * len(names), []
+    free = cycle(colour for colour in PALETTE if colour not in known)
+    return [next(free) if colour is None else colour for colour in named]
 
 
 # ---------------------------------------------------------------------- painting

@@ -158,6 +158,20 @@ def test_of_many_requests_sent_ahead_few_are_kept(address):
     assert cycles() - before <= AHEAD + 1
 
 
+def test_whoever_leaves_before_the_answers_leaves_no_line_in_the_log(caplog):
+    async def late(scope, receive, send):
+        await asyncio.sleep(0.01)
+        await echo(scope, receive, send)
+
+    with served(late, log_level="error", log_config=None, lifespan="off") as address:
+        for many in (AHEAD + 1, 5_000):
+            with client(address) as opened, contextlib.suppress(OSError):
+                opened.sendall(request() * many)
+            with client(address) as opened:
+                assert answer_to(opened, request()) == 200
+    assert [record.getMessage() for record in caplog.records] == []
+
+
 def cycles():
     """The number of requests that servers of this process keep."""
     gc.collect()
@@ -313,6 +327,8 @@ def gone():
 class Slow:
     """A database of which every transaction waits until the test lets it go."""
 
+    GROUPS = 2
+
     def __init__(self):
         self.works, self.go = [], threading.Event()
 
@@ -347,9 +363,11 @@ def test_a_transaction_has_so_many_rows_and_small_requests_go_first():
     assert all(any(len(work) == 1000 for work in works) for works in done[1:])
 
 
-def test_half_of_those_who_were_answered_are_waited_for(monkeypatch):
+@pytest.mark.parametrize("groups", [1, 2])
+def test_those_who_were_answered_are_waited_for(monkeypatch, groups):
     monkeypatch.setattr(group_commit, "_MOMENT", 3600.0)
-    database, done = Slow(), []
+    monkeypatch.setattr(Slow, "GROUPS", groups)
+    database, done, enough = Slow(), [], 8 // groups
 
     def answer(_, works):
         done.append(len(works))
@@ -365,14 +383,14 @@ def test_half_of_those_who_were_answered_are_waited_for(monkeypatch):
         await asyncio.sleep(0)
         database.go.set()
         await asyncio.gather(blocker, *waiting)
-        while commits._enough != 4:
+        while commits._enough != enough:
             await asyncio.sleep(0.01)
-        again = [asyncio.ensure_future(commits.do("z")) for _ in range(3)]
+        again = [asyncio.ensure_future(commits.do("z")) for _ in range(enough - 1)]
         await asyncio.sleep(0.05)
         assert done == [1, 8]
         again.append(asyncio.ensure_future(commits.do("z")))
         await asyncio.gather(*again)
-        assert done == [1, 8, 4]
+        assert done == [1, 8, enough]
         commits.stop()
 
     asyncio.run(crowd())
@@ -482,8 +500,17 @@ def large_bodies(address, key):
         thread.join()
 
 
+def requests_ahead(address, _):
+    with contextlib.ExitStack() as several:
+        for _ in range(200):
+            opened = several.enter_context(client(address))
+            with contextlib.suppress(OSError):
+                opened.sendall(b"GET / HTTP/1.1\r\n\r\n" * 14_000)  # as many as one read of the socket brings
+        time.sleep(1)
+
+
 ATTACKS = {"long keys": (long_keys, 30), "many keys": (many_keys, 30), "open heads": (open_heads, 100),
-           "large bodies": (large_bodies, 64 + 40)}  # fmt: skip
+           "requests ahead": (requests_ahead, 30), "large bodies": (large_bodies, 64 + 40)}  # fmt: skip
 
 
 @pytest.mark.study

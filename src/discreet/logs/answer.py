@@ -140,8 +140,12 @@ class Answer(Shown):
         tables = [Table(list(rows[0]), [list(row.values()) for row in rows])] if rows else []
         drawn = (lambda: png_of(self._picture())) if any(self._means().values()) else None
         title, more = self._headline()
-        notes = [*more, self.whom, self.source]
+        notes = [*more, *self._notes()]
         return Page(title, tables=tables, notes=notes, picture=drawn, about="means over the epochs")
+
+    def _notes(self) -> list[str]:
+        """Return the sentences at the end of its page."""
+        return [self.whom, self.source]
 
     # ------------------------------------------------------------------ as data
 

@@ -25,7 +25,7 @@ AB = [(0.03, 0.1), (0.03, 0.2), (0.3, 0.1), (0.3, 0.2)]
 TOLD, LEADS = "Sequential tests", "A/B tests"
 
 
-def fresh_pairs(count=20, seed=20_261_118):
+def fresh_pairs(seed, count=20):
     """Pairs and epsilons that nothing was tuned on."""
     rng, found = np.random.default_rng(seed), []
     while len(found) < count:
@@ -83,16 +83,18 @@ def test_both_errors_of_exact_tests_and_what_they_take(cell, page):
     assert max(ratios) <= (1.4 if (null, alternative) in CLOSE and epsilon == 1 else 2.0)
 
 
-def test_twenty_fresh_pairs_take_at_most_twice_the_bound(page):
+@pytest.mark.parametrize("seed", [20_261_119, 20_261_120])
+def test_twenty_fresh_pairs_take_at_most_twice_the_bound(seed, page):
+    """The schedules were chosen by the pairs of seeds 20261118, 7 and 11, of which one takes 1.94 times the bound."""
     worst = []
-    for null, alternative, epsilon in fresh_pairs():
+    for null, alternative, epsilon in fresh_pairs(seed):
         plan = simple_plan(MeanDesign(null, alternative, 0.05, 0.05, epsilon, WIDTH))
         took = [plan.mean_rewards(alternative=side) for side in (False, True)]
         worst.append(max(one / bound for one, bound in zip(took, bounds(null, alternative, epsilon), strict=True)))
         assert plan.alpha <= 0.05
         assert plan.beta <= 0.05
     page(
-        TOLD, test="20 pairs that nothing was tuned on, by exact laws", runs=0, alpha=0.05, beta=0.05,
+        TOLD, test=f"20 pairs that nothing was tuned on (seed {seed}), by exact laws", runs=0, alpha=0.05, beta=0.05,
         over_the_bound=round(max(worst), 2),
     )  # fmt: skip
     assert max(worst) <= 2.0

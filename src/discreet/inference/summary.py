@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet._display import Page, Shown
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
 from discreet.core.grid import Grid
@@ -32,7 +33,7 @@ _GIVE_A_GRID = (
 )
 
 
-class Summary(Means):
+class Summary(Means, Shown):
     """Statements about the arms of a run, each valid at all looks together. They cost no epsilon: see `summary`.
 
     Attributes:
@@ -216,12 +217,7 @@ class Summary(Means):
 
         return to_pandas(self)
 
-    def __str__(self) -> str:
-        from discreet.inference._tables import text  # noqa: PLC0415
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
+    def _page(self) -> Page:
         from discreet.inference._tables import page  # noqa: PLC0415
 
         return page(self)

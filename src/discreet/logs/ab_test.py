@@ -143,6 +143,11 @@ class TestAnswer(Answer):
     def _notes(self) -> list[str]:
         return [self.void, *super()._notes()]
 
+    @property
+    def _viable(self) -> Sequence[Arm]:
+        """All arms: a test does not look for the best one, so that none is gone."""
+        return self.algorithm.arms  # type: ignore[no-any-return]
+
     def difference(self, arm: Arm) -> tuple[tuple[float, float], float]:
         """Return the interval of an arm's mean minus the control's, and its confidence.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -228,11 +228,14 @@ class Answer(Shown):
         return draw(self._picture())
 
     def _picture(self) -> Picture:
-        viable = self.algorithm.viable if self.algorithm.family == "policy" else None
-        made = picture_of(
-            self._means(), self.algorithm.grid, "noisy means of all rewards so far", viable, self.best_arm
-        )
+        title = "noisy means of all rewards so far"
+        made = picture_of(self._means(), self.algorithm.grid, title, self._viable, self.best_arm)
         return replace(made, title=fill(self._headline()[0], _TITLE))
+
+    @property
+    def _viable(self) -> Sequence[Arm] | None:
+        """The arms that are not shown as gone; None for all."""
+        return self.algorithm.viable if self.algorithm.family == "policy" else None
 
     def _left(self) -> dict[Arm, int]:
         """Return the epoch at whose end each arm that is not viable was eliminated."""

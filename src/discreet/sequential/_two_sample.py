@@ -168,7 +168,7 @@ class TwoSampleTest(Policy):
     @property
     def question(self) -> str:
         """The question of the test, in words."""
-        names = ", ".join(map(str, self.arms[1:]))
+        names = " or ".join(map(str, self.arms[1:]))
         what = (
             f"whether {names} beats {self.control}"
             if not self.margin

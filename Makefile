@@ -30,7 +30,7 @@ help:
 	@echo "make docs       the site in build/docs/site, docs/algorithms.md and the notebooks in examples/"
 	@echo "make pictures   the pictures of the README anew: regret over time, and the dashboard in a browser"
 	@echo "make build      a source distribution and a wheel in dist/, tried in an empty environment; BUILD=--extras: each extra"
-	@echo "make bench      measure what must be fast"
+	@echo "make bench      measure what must be fast: a table, also in benchmarks.md"
 	@echo "make soak       the service under mixed traffic for half an hour: SOAK='--postgresql --workers 2'"
 	@echo "make pin        refresh the pinned versions in constraints.txt"
 
@@ -92,7 +92,7 @@ lint: $(VENV)/.test $(VENV)/.lint
 	$(VENV)/bin/lint-imports
 
 docs: $(VENV)/.docs
-	$(RUN) tools/generate_docs.py
+	$(RUN) -m tools.generate_docs
 	$(RUN) -m tools.site.tutorials
 	$(RUN) -m tools.site $(DOCS)
 

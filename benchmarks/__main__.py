@@ -1,6 +1,6 @@
 """Measures what must be fast, each next to a reference in the same run, and says whether the goal is met.
 
-make bench                  a table, peers and the whole evaluation included
+make bench                  a table, peers and the whole evaluation included; also as a page, benchmarks.md
 make bench BENCH=--json     the same for machines
 make bench BENCH=--fast     without the evaluation, and without the service in a crowd
 """
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -23,7 +24,7 @@ from benchmarks.growth import growth
 from benchmarks.inference import statements
 from benchmarks.logs import logs
 from benchmarks.peers import PEERS, PUBLIC
-from benchmarks.rows import Row, show
+from benchmarks.rows import Row, page, show
 from benchmarks.sequential import sequential
 from benchmarks.service import service
 from benchmarks.steps import asked, general_arms
@@ -314,28 +315,42 @@ def evaluation():
     ]
 
 
+QUICK = {
+    "The door": (door,),
+    "Answers, decisions and noise": (
+        stopping_rule, inverse_sampling, private_per_sample, ask_tell, asked, step_by_step, noise_source,
+    ),
+    "Statements and tests": (statements, sequential),
+    "Simulation": (simulated_run, kernels, general_arms, simulated_rules, epoch_policies),
+    "Simulation at growing horizons": (horizons,),
+    "Other libraries": (peers,),
+    "The service": (service,),
+}  # fmt: skip
+SLOW = {
+    "The service in a crowd": (crowd,),
+    "The service at ten million assignments": (growth,),
+    "Logs of ten million rows": (lambda: logs(watched),),
+    "The paper's evaluation": (evaluation,),
+}
+
+
 def main():
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("--json", action="store_true")
     parser.add_argument(
         "--fast", action="store_true", help="leave out the evaluation and the service in a crowd: minutes"
     )
+    parser.add_argument("--page", type=Path, default=Path("benchmarks.md"), help="a file that all rows are written to")
     arguments = parser.parse_args()
-    rows = [task() for task in (stopping_rule, ask_tell, simulated_run, noise_source, private_per_sample, step_by_step)]
-    rows += door()
-    rows += (
-        statements()
-        + sequential()
-        + general_arms()
-        + asked()
-        + kernels()
-        + simulated_rules()
-        + epoch_policies()
-        + peers()
-    )
-    rows += horizons() + inverse_sampling() + service()
-    if not arguments.fast:
-        rows += crowd() + growth() + logs(watched) + evaluation()
+    start, busy = time.perf_counter(), psutil.getloadavg()[0]
+    sections = {}
+    for title, tasks in (QUICK if arguments.fast else QUICK | SLOW).items():
+        found = [task() for task in tasks]
+        sections[title] = [row for one in found for row in (one if isinstance(one, list) else [one])]
+        print(f"{title}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+        text = page(sections, time.perf_counter() - start, busy, fast=arguments.fast)
+        arguments.page.write_text(text, encoding="utf-8")
+    rows = [row for rows in sections.values() for row in rows]
     show(rows, "discreet: what must be fast", as_json=arguments.json)
 
 

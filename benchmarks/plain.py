@@ -47,5 +47,5 @@ class Plain(Writer):
 if __name__ == "__main__":
     database = open_database(sys.argv[1])
     plain = Plain(database)
-    app = make_app(Control(database), writers=Writers(plain, plain))
+    app = make_app(Control(database), writers=Writers(plain, (plain,)))
     uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), access_log=False, log_level="warning")

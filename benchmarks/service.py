@@ -3,7 +3,8 @@
 python -m benchmarks.service [--json]
 
 Both ways serve a database of their own and take turns, so that a busy machine disturbs them alike. After every
-measurement the database is counted: what was answered is there, once, and its sums are exact.
+measurement the database is counted: what was answered is there, once, and its sums are exact. All of them wait for the
+disk, so a write that it confirms is timed, too: clients that all wait for one such write cannot be quicker than that.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import contextlib
 import itertools
 import json
 import math
+import os
 import socket
 import statistics
 import subprocess
@@ -30,7 +32,7 @@ from discreet.service.messages import NewExperiment
 from discreet.service.storage import open_database
 
 CLIENTS, SECONDS, ROUNDS = 64, 1.5, 7
-BATCH, AT_ONCE = 100, 1000
+BATCH, AT_ONCE, WRITES = 100, 1000, 100
 GOALS = {  # as multiples of the rate of bare requests
     "SQLite": {"asks": 0.55, "tells": 0.55, "batched tells": 5.5},
     "PostgreSQL": {"asks": 0.5, "tells": 0.5, "batched tells": 5.5},
@@ -233,6 +235,21 @@ def _ratio(ones, others):
     return statistics.median(one.rate / other.rate for one, other in zip(ones, others, strict=True))
 
 
+def disk_row(folder):
+    """The time that a small write takes until the disk has confirmed it."""
+    taken = []
+    with (Path(folder) / "written").open("wb") as file:
+        for _ in range(WRITES):
+            file.write(b"." * 32_768)
+            file.flush()
+            start = time.perf_counter()
+            os.fsync(file.fileno())
+            taken.append(time.perf_counter() - start)
+    median = statistics.median(taken)
+    bound = f", at most {CLIENTS / median:,.0f}/s if {CLIENTS} clients wait for each"
+    return Row("a write that the disk confirms", median * 1e3, "ms", "-", True, "-", math.nan, bound)
+
+
 def store_rows(name, databases):
     with contextlib.ExitStack() as stack:
         servers = {}
@@ -254,7 +271,7 @@ def _postgres():
 def service():
     """SQLite, and PostgreSQL if it is there."""
     with tempfile.TemporaryDirectory() as folder:
-        rows = store_rows("SQLite", [str(Path(folder) / f"{way}.db") for way in WAYS])
+        rows = [disk_row(folder), *store_rows("SQLite", [str(Path(folder) / f"{way}.db") for way in WAYS])]
     if not postgres.available():
         return [*rows, Row("PostgreSQL under load", math.nan, postgres.HINT, "-", True, "-", math.nan)]
     with _postgres() as server:

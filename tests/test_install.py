@@ -1,11 +1,13 @@
 """The command that installs an extra: one that works for this installation."""
 
 import json
+import sys
 from importlib import metadata
 
 import pytest
 
-from discreet._install import install
+import discreet
+from discreet._install import install, needs
 
 
 class Distribution:
@@ -40,3 +42,51 @@ def test_a_source_tree_that_is_not_installed(monkeypatch):
     install.cache_clear()
     assert install("lab") == "pip install '.[lab]'"
     install.cache_clear()
+
+
+def forecast():
+    return discreet.forecast([0.1, 0.5], epsilon=1.0)
+
+
+def runs():
+    return discreet.lab.simulate("dp-se", "C2", epsilon=1.0, horizon=10_000, runs=2)
+
+
+def bandit():
+    return discreet.Bandit(discreet.UCB(["A", "B"]))
+
+
+def summary():
+    return discreet.inference.summary(bandit().ledger)
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "ask"),
+    [
+        ("matplotlib", "lab", lambda: forecast().plot()),
+        ("matplotlib", "lab", lambda: runs().plot()),
+        ("matplotlib", "lab", lambda: bandit().plot()),
+        ("matplotlib", "lab", lambda: summary().plot()),
+        ("pandas", "lab", lambda: forecast().to_pandas()),
+        ("pandas", "lab", lambda: runs().summary()),
+        ("pandas", "lab", lambda: runs().to_pandas()),
+        ("pandas", "lab", lambda: summary().to_pandas()),
+        ("dp_accounting", "accounting", lambda: discreet.recommend(4, epsilon=1.0, goal="best-arm").make().dp_event()),
+        ("river", "interop", lambda: discreet.interop.river),
+        ("gymnasium", "interop", lambda: discreet.interop.gymnasium),
+    ],
+)
+def test_what_needs_a_package_that_is_missing_says_how_to_install_it(package, extra, ask, monkeypatch):
+    for loaded in [name for name in sys.modules if name.split(".")[0] == package or name == "discreet._chart"]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, package, None)
+    for own in ("river", "gymnasium"):
+        monkeypatch.delitem(sys.modules, f"discreet.interop.{own}", raising=False)
+        monkeypatch.delattr(discreet.interop, own, raising=False)
+    with pytest.raises(ModuleNotFoundError, match=rf"needs {package}: pip install .*\[{extra}\]'"):
+        ask()
+
+
+def test_a_fault_of_ours_is_no_missing_package():
+    with pytest.raises(ModuleNotFoundError, match=r"No module named .discreet\.nothing."), needs("all", "lab"):
+        import discreet.nothing  # noqa: F401

@@ -6,8 +6,12 @@ import dataclasses
 import inspect
 import re
 import textwrap
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from tests._tools.exact_cases import CASES, about
+from tests._tools.mutants import MUTANTS
 
 import discreet
 from discreet.core import checks, options
@@ -16,7 +20,8 @@ from discreet.core.plans import TotalsQuery
 from discreet.core.privacy import Unit
 from discreet.core.statistics import Statistic
 
-PAGE = Path(__file__).parents[1] / "docs" / "algorithms.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE, CHART = DOCS / "algorithms.md", DOCS / "which-algorithm.md"
 WIDTH = 120
 EXAMPLE = {
     "arms": ["A", "B"], "epsilon": 1.0, "horizon": 10_000, "alpha": 0.5, "beta": 0.1, "low": 0.0, "high": 1.0,
@@ -33,6 +38,8 @@ VALUES: dict[Any, str] = {
     checks.fraction: "between 0 and 1",
     checks.whole: "a whole number from 1",
 }
+EXACT = Counter(about(name) for name in CASES)
+BUGS = Counter(name for bug in MUTANTS for name in {about(case) for case in bug.exact})
 UNITS = {Unit.REWARD: "a reward", Unit.ROW: "a row", Unit.PERSON: "a person", Unit.NONE: "nobody"}
 INTRODUCTION = """\
 # Algorithms
@@ -42,11 +49,17 @@ INTRODUCTION = """\
 `discreet.make_policy(key, arms, ...)` and `discreet.make_rule(key, ...)` build them by key, `discreet policies` lists
 them, and `discreet.recommend` names one for a goal.
 
-*Private for* is whom epsilon protects ([privacy.md](privacy.md)). *Theorem*: by which theorem of `proofs`, checked by a
-machine, the curator keeps that promise ([proofs/machine.md](proofs/machine.md)). *Kernel*: the lab simulates it by a
-compiled program where rewards take two values ([simulation.md](simulation.md)); all others are played as objects.
-*Service*: `discreet serve` runs it, since nothing is kept for it between epochs but releases
-([service.md](service.md))."""
+*Status*: [which-algorithm.md](which-algorithm.md) recommends it, or it is experimental; all others are here to be
+compared with. *Private for* is whom epsilon protects ([privacy.md](privacy.md)). *Theorem*: by which theorem of
+`proofs`, checked by a machine, the curator keeps that promise: that rewards are private, or persons, trees or hybrids
+([proofs/machine.md](proofs/machine.md)). *Exact / bugs*: on how many tiny inputs the tests compute the probability of
+every output, and that none is likelier by more than e^epsilon; and how many planted bugs that finds. *Runs in*: the lab
+simulates it by a compiled *kernel* where rewards take two values ([simulation.md](simulation.md)), all others are
+played as objects; the *service* runs it, since nothing is kept for it between epochs but releases
+([service.md](service.md)).
+
+Everything that is private is also replayed at full size with changed rewards, and audited with its real noise:
+[privacy.md](privacy.md#how-it-is-checked), [verification.md](verification.md)."""
 
 
 def algorithms_page() -> str:
@@ -60,16 +73,17 @@ def algorithms_page() -> str:
 
 
 def _overview(kinds: list[type[Algorithm]]) -> str:
-    rows = ["| key | private for | theorem | kernel | service | what it is |", "|---|---|---|---|---|---|"]
+    head = ("key", "status", "private for", "theorem", "exact / bugs", "runs in", "what it is")
+    rows = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for kind in kinds:
-        mark = " (experimental)" if kind.experimental else ""
         has_kernel = vars(kind).get("kernel") is not None  # a subclass may change formulas, so it names its own
         facts = (
-            f"[`{kind.key}`](#{kind.key}){mark}",
+            f"[`{kind.key}`](#{kind.key})",
+            _status(kind),
             _protected(kind),
             _theorem(kind),
-            _yes(has_kernel),
-            _yes(_runs_in_service(kind)),
+            f"{EXACT[kind.key]} / {BUGS[kind.key]}" if kind.key in EXACT else "",
+            ", ".join(["kernel"] * has_kernel + ["service"] * _runs_in_service(kind)),
             _escaped(_title(kind)),
         )
         rows.append(f"| {' | '.join(facts)} |")
@@ -108,6 +122,13 @@ def _runs_in_service(kind: type[Algorithm]) -> bool:
     return bool(totals and example.privacy.promised and not kind.keeps_secrets)
 
 
+def _status(kind: type[Algorithm]) -> str:
+    """Return that it is experimental, or recommended by the page that says which algorithm to take."""
+    if kind.experimental:
+        return "experimental"
+    return "recommended" if f"| `{kind.key}` |" in CHART.read_text() else ""
+
+
 def _protected(kind: type[Algorithm]) -> str:
     """Return in words whom epsilon protects."""
     privacy = _example(kind).privacy
@@ -122,12 +143,14 @@ def _theorem(kind: type[Algorithm]) -> str:
     if kind.reason is None:
         return "as wrapped"
     file, _, name = theorem.partition(".")
-    return f"[`{name}`](../proofs/{file}.v)" if name else theorem.words
+    return f"[{name.removesuffix('_are_private')}](../proofs/{file}.v)" if name else theorem.words
 
 
 def _title(kind: type[Algorithm]) -> str:
-    """Return the first line of the module; of the class where a module has several algorithms."""
+    """Return the first line of the module; of the class where a module has several algorithms, or no docstring."""
     module = inspect.getmodule(kind)
+    if not getattr(module, "__doc__", None):
+        return _summary(kind).removesuffix(".")
     neighbours = [one for one in (discreet.POLICIES | discreet.RULES).values() if inspect.getmodule(one) is module]
     text = _summary(kind) if len(neighbours) > 1 else (inspect.getdoc(module) or "").split("\n\n")[0]
     return " ".join(text.split()).removesuffix(".")
@@ -171,10 +194,6 @@ def _default(option: dataclasses.Field[Any]) -> str:
     if option.default is not dataclasses.MISSING:
         return "" if option.default is None else f"`{option.default!r}`"
     return "*needed*" if option.default_factory is dataclasses.MISSING else f"`{option.default_factory()!r}`"
-
-
-def _yes(answer: bool) -> str:
-    return "yes" if answer else ""
 
 
 def _escaped(cell: str) -> str:

@@ -1,7 +1,7 @@
-"""Make the pictures of the README and the docs' first page anew: `make pictures`.
+"""Make the pictures of the README and the docs' first pages anew: `make pictures`.
 
-Regret against pulls on the paper's instance C2, by the lab; and the dashboard, of a service that runs on this machine
-for a minute with the shop of `examples/`.
+Regret against pulls on the paper's instance C2, by the lab; what a noisy total says of two neighbouring worlds; and the
+dashboard, of a service that runs on this machine for a minute with the shop of `examples/`.
 """
 
 from __future__ import annotations
@@ -52,6 +52,25 @@ def regret() -> Path:
     return path
 
 
+def worlds() -> Path:
+    """Draw the probabilities of a noisy total in two worlds that differ in one click, and return the file."""
+    seen = np.arange(190, 212)
+    panels = []
+    for epsilon in (1.0, 0.1):
+        ratio = np.exp(-epsilon)
+        chances = [(1 - ratio) / (1 + ratio) * ratio ** np.abs(seen - total) for total in (200, 201)]
+        most = (chances[1] / chances[0]).max()
+        lines = [
+            Line("200 people have clicked", seen, chances[0], Colour.BLUE, marker="o"),
+            Line("201 people have clicked", seen, chances[1], Colour.ORANGE, "--", "s"),
+        ]
+        title = f"epsilon = {epsilon:g}: likelier by a factor of {most:.2f} at most"
+        panels.append(Panel(title, lines, x_label="released total", y_label="probability", y_from=0, whole_x=True))
+    path = PICTURES / "two-worlds.png"
+    draw(Picture("two-worlds", "", panels)).savefig(path, dpi=130, bbox_inches="tight")
+    return path
+
+
 def dashboard(visitors: int, seconds: float) -> Path:
     """Run the shop on a service of its own, take a picture of its experiment, and return the file.
 
@@ -83,7 +102,8 @@ def dashboard(visitors: int, seconds: float) -> Path:
 def main() -> None:
     """Make all pictures."""
     print(regret())
-    print(dashboard(visitors=6_000, seconds=25.0))
+    print(worlds())
+    print(dashboard(visitors=16_000, seconds=45.0))  # until there is a winner
 
 
 if __name__ == "__main__":

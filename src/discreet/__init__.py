@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet import bandits, sequential, stopping
-from discreet._install import install
+from discreet._install import needs
 from discreet._version import __version__
 from discreet.audit import Audit, audit
 from discreet.bandits import *  # noqa: F403
@@ -133,11 +133,6 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     room = _LATER[name]
-    try:
+    with needs(f"discreet.{name}", room):
         module = import_module(f"discreet.{room}")
-    except ModuleNotFoundError as error:
-        if (error.name or "discreet").startswith("discreet"):
-            raise
-        message = f"discreet.{name} needs {error.name}: {install(room)}"
-        raise ModuleNotFoundError(message, name=error.name) from None
     return getattr(module, name)

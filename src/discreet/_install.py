@@ -1,6 +1,8 @@
-"""The command that installs an extra of this very installation."""
+"""The command that installs an extra of this very installation, for messages of what is missing."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 
@@ -27,3 +29,23 @@ def install(extra: str) -> str:
         return f"pip install {editable}'{url2pathname(urlsplit(url).path)}[{extra}]'"
     control = source.get("vcs_info", {}).get("vcs")
     return f"pip install 'discreet[{extra}] @ {f'{control}+{url}' if control else url}'"
+
+
+@contextmanager
+def needs(what: str, extra: str) -> Iterator[None]:
+    """Have the failure of an import inside say what installs the package that is missing.
+
+    Args:
+        what: What was asked for, as the message begins: "a picture" needs matplotlib.
+        extra: The extra that has the package.
+
+    Raises:
+        ModuleNotFoundError: An import failed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "discreet").partition(".")[0]
+        if package == "discreet":  # a fault of ours
+            raise
+        raise ModuleNotFoundError(f"{what} needs {package}: {install(extra)}", name=package) from None

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any, Generic, TypeVar
 
 from discreet._display import Shown, Table
+from discreet._install import needs
 
 Row = TypeVar("Row")
 
@@ -56,6 +57,7 @@ class Outlooks(Shown, Generic[Row]):
 
     def to_pandas(self) -> Any:
         """Return a pandas table with a row for each outlook."""
-        import pandas as pd  # noqa: PLC0415  (half a second: only for those who ask)
+        with needs("to_pandas", "lab"):
+            import pandas as pd  # noqa: PLC0415  (half a second: only for those who ask)
 
         return pd.DataFrame(self.to_dict()["outlooks"])

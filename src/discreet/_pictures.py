@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet._install import install
+from discreet._install import needs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +41,11 @@ class Colour(StrEnum):
 
 
 PALETTE = tuple(Colour)[:-1]
+_NAMED = {
+    **{"blue": Colour.BLUE, "red": Colour.ORANGE, "green": Colour.GREEN, "pink": Colour.PINK, "orange": Colour.AMBER},
+    **{"yellow": Colour.AMBER, "black": Colour.BLACK},
+}
+"""The colour of a line whose name is that of a colour."""
 COLOURS = {"dp-se": Colour.BLUE, "dp-ucb": Colour.ORANGE, "se": Colour.GREEN, "ucb": Colour.AMBER}
 STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -188,6 +193,20 @@ class Picture:
     simulations: Sequence[Any] = field(default=(), compare=False)
 
 
+def colours_of(names: Sequence[object]) -> list[Colour]:
+    """Return a colour for each name: where it is that of a colour, that one, so that no green line is called blue.
+
+    >>> [colour.name for colour in colours_of(["A", "green", "red", "B"])]
+    ['BLUE', 'GREEN', 'ORANGE', 'PINK']
+    """
+    named = [_NAMED.get(str(name).lower()) for name in names]
+    known = [colour for colour in named if colour is not None]
+    if len(names) > len(PALETTE) or len(set(known)) < len(known):  # else each has one of its own
+        named, known = [None] * len(names), []
+    free = cycle(colour for colour in PALETTE if colour not in known)
+    return [next(free) if colour is None else colour for colour in named]
+
+
 # ---------------------------------------------------------------------- painting
 
 
@@ -214,12 +233,10 @@ def png_of(picture: Picture) -> bytes:
 
 def paint(picture: Picture) -> Chart:
     """Return a picture as a figure of matplotlib."""
-    try:
+    with needs("a picture", "lab"):
         import matplotlib as mpl  # noqa: PLC0415
 
         from discreet._chart import Chart as NewFigure  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"a picture needs {error.name}: {install('lab')}", name=error.name) from None
 
     rows, small = -(-len(picture.panels) // picture.columns), picture.small
     width, height = (SMALL_WIDTH, SMALL_HEIGHT) if small else (PANEL_WIDTH, PANEL_HEIGHT)

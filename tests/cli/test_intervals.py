@@ -34,7 +34,7 @@ def test_the_table_is_that_of_the_summary(state, run):
 
 def test_json_and_a_picture(state, data, tmp_path):
     path, ledger = state
-    found = data(f"intervals {path} --control 2 --binary --level 0.9 --picture {tmp_path / 'seen.png'}")
+    found = data(f"intervals {path} --control 2 --binary --level 0.9 --figure {tmp_path / 'seen.png'}")
     seen = summary(ledger, 2, 0.9, binary=True)
     assert found["exact"] is True
     assert found["control"] == 2

@@ -420,7 +420,7 @@ def test_fallback_never_raises_and_learns_nothing(driven, stub, caplog):
 
 def test_create_checks_as_the_service_would(driven, stub):
     d = driven()
-    with pytest.raises(ArgumentError, match="there is no field 'arm'"):
+    with pytest.raises(ArgumentError, match="there is no field 'arm' in this request; did you mean 'arms'\\?"):
         d.do(d.client.create("banners", epsilon=1, arm=["a"]))
     with pytest.raises(ArgumentError, match="epsilon"):
         d.do(d.client.create("banners", epsilon="much"))

@@ -156,7 +156,7 @@ def test_status_says_what_is_waited_for():
     assert f"{size - 10:,} more of {size:,} pulls are to be handed out; it closes 1 day, 0:00:00 after" in str(status)
     bandit.ask(size)
     assert bandit.status().closes_at == 86400.0
-    assert "it closes at the first ask from 86400 seconds on" in str(bandit.status())
+    assert "it closes at the first ask from 86,400 seconds on" in str(bandit.status())
     clock.now = 86400.0
     assert "their windows have passed: it closes at the next ask" in str(bandit.status())
     by_system_clock = make()

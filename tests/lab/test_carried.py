@@ -49,8 +49,10 @@ def test_a_class_of_a_script_runs_on_dask_and_ray(tmp_path):
     assert done.stdout.splitlines()[-1:] == ["True 4"], done.stderr
 
 
-def test_a_script_that_workers_would_run_again_is_refused(tmp_path):
-    done = run_script(tmp_path, "if True", ("processes",))
+@pytest.mark.parametrize("guard", ["if True", "# no __main__ here\nif True", 'if "__main__"'])
+def test_a_script_that_workers_would_run_again_is_refused(guard, tmp_path):
+    """By the script itself; where it looks as if it had the line, by the workers that run it again."""
+    done = run_script(tmp_path, guard, ("processes",))
     assert "ArgumentError: engine 'processes' needs an `if __name__" in done.stderr
     assert "around what script.py does" in done.stderr
     assert done.stdout == ""

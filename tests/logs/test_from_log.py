@@ -196,6 +196,20 @@ def test_a_name_replays_with_the_arms_of_the_log(table):
     assert rule.reached
 
 
+def test_no_more_is_claimed_than_is_promised(table):
+    """A policy that shows good arms promises no best one; a test promises that false verdicts are rare."""
+    options = {"epsilon": 1.0, "horizon": 20_000, "noise": SimulatedNoise(0)}
+    shown = discreet.replay("dp-chernoff-imed", table, **COLUMNS, **options)
+    assert shown.claim == "red has the highest noisy mean of 3 arms; how surely it is the best is not promised."
+    found = discreet.replay("dp-se", table, **COLUMNS, **options)
+    surely = "with probability 0.99995 at least, if rows are independent draws"
+    assert found.claim == f"red is the best of 3 arms, {surely}."
+    test = discreet.DPTwoSampleTest(list(RATES), epsilon=1.0, base_rate=RATES["blue"], effect=0.1)
+    tested = discreet.replay(test, table, **COLUMNS, noise=SimulatedNoise(0))
+    assert tested.claim.startswith("Better than blue: green ")
+    assert tested.claim.endswith(", red shown. A false verdict has probability 0.05 at most.")
+
+
 def test_a_replay_is_what_bandits_would_have_done(table, fixed_key):
     """The rows of each arm in their order, by ask and tell under the same noise: the same releases."""
     policy = discreet.DPSharpBestArm(list(RATES), epsilon=1.0, beta=0.05)

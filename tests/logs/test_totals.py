@@ -390,7 +390,10 @@ def test_texts_of_numbers_and_times_are_read(log):
 
 
 def test_a_missing_package_is_named():
-    for what, message in (("import discreet.logs", "logs need ibis"), ("discreet.mean", "discreet.mean needs ibis")):
+    for what, message in (
+        ("import discreet.logs", "discreet.logs needs ibis"),
+        ("discreet.mean", "discreet.mean needs ibis"),
+    ):
         lines = f"import sys; sys.modules['ibis'] = None; import discreet; {what}"
         done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=False)
         assert f"{message}: {install('logs')}" in done.stderr

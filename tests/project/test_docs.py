@@ -16,10 +16,11 @@ PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")} - {WRITTEN_B
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 WITH_CODE = (
     "docs/accounting.md", "docs/architecture.md", "docs/choosing.md", "docs/index.md", "docs/inference.md",
-    "docs/lab.md", "docs/paper.md",
-    "docs/theory.md", "docs/tutorials/own-algorithm.md", "docs/which-algorithm.md",
+    "docs/lab.md", "docs/logs.md", "docs/paper.md", "docs/tests.md", "docs/theory.md",
+    "docs/tutorials/own-algorithm.md", "docs/which-algorithm.md",
 )  # fmt: skip
-WRAPPED_ELSEWHERE = ("docs/results.md", "docs/verification.md")  # generated
+RUN_ELSEWHERE = ("README.md", "docs/service-clients.md")  # by test_readme.py and by tests/client/test_docs.py
+WRAPPED_ELSEWHERE = ("docs/benchmarks.md", "docs/results.md", "docs/verification.md")  # generated
 LEADING = re.compile(r"[#|<]|    |!\[")  # headings, tables, comments, code and pictures are not wrapped
 
 
@@ -39,6 +40,12 @@ def test_code_blocks_run_in_order(name, tmp_path, monkeypatch, capsys):
             del discreet.POLICIES[key]
     said = capsys.readouterr().out
     assert name != "docs/theory.md" or "1,661,752 pulls of 4 arms in 5 epochs" in said
+
+
+def test_no_page_with_code_is_left_out():
+    """Tutorials run when the site is built."""
+    found = [name for name in NAMES if "```python" in (ROOT / name).read_text() and "docs/tutorials/" not in name]
+    assert set(found) <= {*WITH_CODE, *RUN_ELSEWHERE}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -112,7 +112,7 @@ def test_sections_of_docstrings_become_lists():
         "Return it.\n\nArgs:\n    one: A word.\n    two: Another\n        word.\n\nRaises:\n    ValueError: Never."
     )
     assert "- `one`: A word.\n- `two`: Another word." in found
-    assert "*Raises*\n\n- `ValueError`: Never." in found
+    assert "word.\n\n*Raises*\n\n- `ValueError`: Never." in found  # a heading of its own, and not the list's last line
 
 
 def test_every_command_and_operation_is_described():

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import os
 import socket
 import subprocess
@@ -12,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from discreet.core.errors import ArgumentError
 from discreet.service import bodies
@@ -19,7 +21,7 @@ from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import tokens
 from discreet.service.http import api, connections, refusals
 from discreet.service.http.authorization import Authorizer
-from discreet.service.http.connections import HEAD_BYTES, Connection
+from discreet.service.http.connections import AHEAD, HEAD_BYTES, Connection
 from discreet.service.http.server import Settings
 from discreet.service.storage import group_commit
 from discreet.service.storage.group_commit import GroupCommit
@@ -135,6 +137,45 @@ def test_a_slow_body_is_given_up(monkeypatch):
     monkeypatch.setattr(connections, "BODY_SECONDS", 0.2)
     with serving() as address, client(address) as opened:
         assert answer_to(opened, request(b"x" * 1000)[:-500]) is None
+
+
+def test_a_few_requests_may_be_sent_ahead(address):
+    with client(address) as opened:
+        opened.sendall(request() * (AHEAD + 1))
+        said = b""
+        while said.count(b"HTTP/1.1 200") < AHEAD + 1:
+            got = opened.recv(4096)
+            assert got, said
+            said += got
+
+
+def test_of_many_requests_sent_ahead_few_are_kept(address):
+    before = cycles()
+    with client(address) as opened, contextlib.suppress(OSError):
+        opened.sendall(request() * 5_000)
+        while opened.recv(4096):
+            pass
+    assert cycles() - before <= AHEAD + 1
+
+
+def test_whoever_leaves_before_the_answers_leaves_no_line_in_the_log(caplog):
+    async def late(scope, receive, send):
+        await asyncio.sleep(0.01)
+        await echo(scope, receive, send)
+
+    with served(late, log_level="error", log_config=None, lifespan="off") as address:
+        for many in (AHEAD + 1, 5_000):
+            with client(address) as opened, contextlib.suppress(OSError):
+                opened.sendall(request() * many)
+            with client(address) as opened:
+                assert answer_to(opened, request()) == 200
+    assert [record.getMessage() for record in caplog.records] == []
+
+
+def cycles():
+    """The number of requests that servers of this process keep."""
+    gc.collect()
+    return sum(isinstance(one, RequestResponseCycle) for one in gc.get_objects())
 
 
 def test_one_address_has_so_many_connections_and_no_more(monkeypatch):
@@ -286,6 +327,8 @@ def gone():
 class Slow:
     """A database of which every transaction waits until the test lets it go."""
 
+    GROUPS = 2
+
     def __init__(self):
         self.works, self.go = [], threading.Event()
 
@@ -318,6 +361,39 @@ def test_a_transaction_has_so_many_rows_and_small_requests_go_first():
     assert max(rows) <= group_commit._ROWS
     assert sum(len(work) == 1 for work in done[1]) == 20  # all small ones in the first transaction after the open one
     assert all(any(len(work) == 1000 for work in works) for works in done[1:])
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_those_who_were_answered_are_waited_for(monkeypatch, groups):
+    monkeypatch.setattr(group_commit, "_MOMENT", 3600.0)
+    monkeypatch.setattr(Slow, "GROUPS", groups)
+    database, done, enough = Slow(), [], 8 // groups
+
+    def answer(_, works):
+        done.append(len(works))
+        return list(works)
+
+    async def crowd():
+        commits = GroupCommit(database, answer, len)
+        blocker = asyncio.ensure_future(commits.do("x"))
+        await asyncio.sleep(0)
+        while commits.waiting():
+            await asyncio.sleep(0.01)  # its transaction begins
+        waiting = [asyncio.ensure_future(commits.do("y")) for _ in range(8)]
+        await asyncio.sleep(0)
+        database.go.set()
+        await asyncio.gather(blocker, *waiting)
+        while commits._enough != enough:
+            await asyncio.sleep(0.01)
+        again = [asyncio.ensure_future(commits.do("z")) for _ in range(enough - 1)]
+        await asyncio.sleep(0.05)
+        assert done == [1, 8]
+        again.append(asyncio.ensure_future(commits.do("z")))
+        await asyncio.gather(*again)
+        assert done == [1, 8, enough]
+        commits.stop()
+
+    asyncio.run(crowd())
 
 
 def test_a_request_of_more_rows_than_a_transaction_has_goes_alone():
@@ -424,8 +500,17 @@ def large_bodies(address, key):
         thread.join()
 
 
+def requests_ahead(address, _):
+    with contextlib.ExitStack() as several:
+        for _ in range(200):
+            opened = several.enter_context(client(address))
+            with contextlib.suppress(OSError):
+                opened.sendall(b"GET / HTTP/1.1\r\n\r\n" * 14_000)  # as many as one read of the socket brings
+        time.sleep(1)
+
+
 ATTACKS = {"long keys": (long_keys, 30), "many keys": (many_keys, 30), "open heads": (open_heads, 100),
-           "large bodies": (large_bodies, 64 + 40)}  # fmt: skip
+           "requests ahead": (requests_ahead, 30), "large bodies": (large_bodies, 64 + 40)}  # fmt: skip
 
 
 @pytest.mark.study

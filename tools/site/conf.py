@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from docutils.nodes import SkipNode, Text, math
+from docutils.nodes import SkipNode, Text, entry, math, row, tbody
 from tools.site.formulas import mathml, pieces, statements
 
 from discreet._version import __version__
@@ -39,6 +39,7 @@ toc_object_entries_show_parents = "hide"
 python_maximum_signature_line_length = 88
 copybutton_exclude = ".linenos, .gp, .go"
 html_math_renderer = "mathml"
+SHORT, LONG = 14, 45  # characters of a table's cell
 
 
 def _inline(self: Any, node: Any) -> None:
@@ -64,7 +65,19 @@ def _together(_: Any, doctree: Any, __: str) -> None:
             node.parent[place] = Text(following.astext()[len(node["then"]) :])
 
 
+def _widths(_: Any, doctree: Any, __: str) -> None:
+    """Mark columns of short cells, which are not wrapped, and of long ones, which are not squeezed."""
+    for body in doctree.findall(tbody):
+        cells = [[*one.findall(entry)] for one in body.findall(row)]
+        for column in zip(*cells, strict=True):
+            most = max(len(cell.astext()) for cell in column)
+            kind = "short" if most <= SHORT else "long" if most > LONG else "middle"
+            for cell in column:
+                cell["classes"].append(kind)
+
+
 def setup(app: Any) -> None:
-    """Write formulas as MathML, which browsers draw by themselves."""
+    """Write formulas as MathML, which browsers draw by themselves, and tables that phones can show."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("doctree-resolved", _together)
+    app.connect("doctree-resolved", _widths)

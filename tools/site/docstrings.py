@@ -53,4 +53,4 @@ def _list(found: re.Match[str]) -> str:
         named = _ENTRY.match(words)
         entries.append(f"- `{named[1]}`: {named[2]}" if named and found[1] not in ("Returns", "Yields") else words)
     listed = "\n".join(entries) if entries[0].startswith("- ") else " ".join(entries)
-    return f"*{SECTIONS[found[1]]}*\n\n{listed}\n"
+    return f"*{SECTIONS[found[1]]}*\n\n{listed}\n\n"

@@ -98,7 +98,7 @@ def relinked(text: str, page: Path, wanted: set[Path]) -> str:
             raise BrokenLink(f"{page.relative_to(ROOT)} links to {target}, which does not exist")
         wanted.add(file)
         there = place(file) if file.suffix not in PICTURES else _picture(file)
-        if words in (target, path) and file.suffix == ".md":  # a file's name, on a page that is read as a file
+        if Path(words).name == file.name and file.suffix == ".md":  # a file's name, on a page that is read as a file
             words = _title(file.read_text())
         return f"{picture}[{words}]({os.path.relpath(there, here)}{'#' * bool(anchor)}{anchor})"
 

@@ -13,9 +13,11 @@ from rich.progress import Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from discreet.core.errors import ArgumentError
 from discreet.reproduction.reproduce import counter
 
 WIDE, UNLIMITED = 200, 10_000  # columns of what is not a terminal, and to measure a table that is not squeezed
+PICTURES = (".png", ".pdf", ".svg")
 Column = tuple[str, Sequence[Any]]
 
 
@@ -145,3 +147,21 @@ def check_writable(path: Path | None) -> None:
     folder = next(parent for parent in path.absolute().parents if os.path.lexists(parent))
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise PermissionError(None, f"cannot be written: {folder} is not a folder that one can write to", str(path))
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture that cannot be drawn into its file, before anything is spent."""
+    check_writable(path)
+    if path is not None and path.suffix.lower() not in PICTURES:
+        raise ArgumentError(f"a picture's name must end in {', '.join(PICTURES)}, got {str(path)!r}")
+
+
+def save_picture(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib into a file, and make its folder if need be.
+
+    Args:
+        figure: The figure.
+        path: The file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)

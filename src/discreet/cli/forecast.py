@@ -1,15 +1,15 @@
 """`discreet forecast`: how many people and days a question takes, at each epsilon."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 from discreet._display import words
-from discreet.cli._console import check_writable, console, show, show_json, wrapped_table
-from discreet.cli._options import Json, command, flag, option, read_real, real, whole
+from discreet._outlooks import Outlooks
+from discreet.cli._console import check_picture, console, save_picture, show, show_json, wrapped_table
+from discreet.cli._options import Json, command, flag, option, picture, read_real, real, whole
 from discreet.core.errors import ArgumentError
-from discreet.forecasting import Forecast
 from discreet.forecasting import forecast as make_forecast
 from discreet.sequential import DPTwoSampleTest
 
@@ -75,9 +75,7 @@ def _forecast(
     ] = None,
     unit: Annotated[str, option("NAME", "Whom epsilon covers: reward, or person (who may come back).")] = "reward",
     policy: Annotated[str | None, option("NAME", "An elimination.", show_default="what `recommend` names")] = None,
-    figure: Annotated[
-        Path | None, option("FILE", "Also draw people against epsilon into this file.", "--figure", "--plot")
-    ] = None,
+    figure: Annotated[Path | None, picture("people against epsilon")] = None,
     seed: Annotated[int, whole("The seed of the simulation.")] = 0,
     json: Json = False,
 ) -> None:
@@ -86,24 +84,25 @@ def _forecast(
     The algorithm that will run is simulated 3,000 times on the rates that you expect; beside it stands what is promised
     whatever the rates. With a gap alone there is only the promise.
     """
-    check_writable(figure)
+    check_picture(figure)
     if test:
-        if base_rate is None or lift is None or any(other is not None for other in (rates, gap, mean, figure, policy)):
+        if any(other is not None for other in (rates, gap, mean, figure, policy)):
             raise ArgumentError("--test needs --base-rate and --lift, and takes no --rates, --gap, --mean or --figure")
-        names = ["A", "B", *(f"arm {number}" for number in range(3, 1 + (arms or 2)))]
-        errors = {"alpha": 0.05 if alpha is None else alpha, "beta": 0.2 if beta is None else beta}
-        planned = {"base_rate": base_rate, "effect": base_rate * lift, **errors}
-        _show_tests([DPTwoSampleTest(names, epsilon=one, **planned) for one in read_shares(epsilon)], per_day, json)
+        tests = _tests(read_shares(epsilon), base_rate, lift, arms, alpha=alpha, beta=beta)
+        found = [one.forecast(per_day) for one in tests]
+        if json:
+            show_json({"forecasts": [one.to_dict() for one in found]})
+        for one in () if json else found:
+            _show(one.question, one)
         return
-    beta = 0.05 if beta is None else beta
     if all(given is None for given in (rates, base_rate, lift, gap, mean)):
         raise ArgumentError("give --rates, or --base-rate and --lift, or --gap, or --mean, such as --rates 3%,3.6%")
     if mean is not None and rates is not None:
         raise ArgumentError(f"give --rates or --mean, not both: got {rates} and {mean:g}")
-    found = make_forecast(
+    forecast = make_forecast(
         mean if rates is None else read_shares(rates),
         epsilon=read_shares(epsilon),
-        beta=beta,
+        beta=0.05 if beta is None else beta,
         alpha=alpha,
         base_rate=base_rate,
         lift=lift,
@@ -115,41 +114,40 @@ def _forecast(
         policy=policy,
         seed=seed,
     )
-    if figure is not None:
-        found.plot().savefig(figure)
     if json:
-        show_json(found.to_dict())
+        show_json(forecast.to_dict())
     else:
-        _show(found)
-        if figure is not None:
-            show(f"picture: {figure}")
+        _show(f"{forecast.question}: {forecast.algorithm}", forecast)
+    if figure is not None:
+        save_picture(forecast.plot(), figure)
+        if not json:
+            show(f"saved {figure}")
 
 
-def _show(found: Forecast) -> None:
-    """Print a forecast for a person."""
-    show(f"{found.question}: {found.algorithm}", "bold", wrap=True)
+def _tests(
+    epsilons: Iterable[float],
+    base_rate: float | None,
+    lift: float | None,
+    arms: int | None,
+    *,
+    alpha: float | None,
+    beta: float | None,
+) -> list[DPTwoSampleTest]:
+    """Return a test of arms against a control at each epsilon."""
+    if base_rate is None or lift is None:
+        raise ArgumentError("--test needs --base-rate and --lift, such as --base-rate 3% --lift 10%")
+    count = 2 if arms is None else arms
+    names = ["A", "B", *(f"arm {number}" for number in range(3, 1 + count))][:count]
+    errors = {"alpha": 0.05 if alpha is None else alpha, "beta": 0.2 if beta is None else beta}
+    planned = {"base_rate": base_rate, "effect": base_rate * lift, **errors}
+    return [DPTwoSampleTest(names, epsilon=one, **planned) for one in epsilons]
+
+
+def _show(title: str, found: Outlooks[Any]) -> None:
+    """Print a forecast for a person, below a title."""
+    show(title, "bold", wrap=True)
     show("")
     console().print(wrapped_table([(name, list(map(words, cells))) for name, cells in found.columns().items()]))
     for note in found.notes:
         show("")
         show(note, wrap=True)
-
-
-def _show_tests(tests: Sequence[DPTwoSampleTest], per_day: float | None, json: bool) -> None:
-    """Print the forecast of each test.
-
-    Args:
-        tests: The tests.
-        per_day: The number of people a day, of all arms together.
-        json: Print one JSON document.
-    """
-    found = [one.forecast(per_day) for one in tests]
-    if json:
-        show_json({"forecasts": [one.to_dict() for one in found]})
-        return
-    for one in found:
-        show(one.question, "bold", wrap=True)
-        show("")
-        console().print(wrapped_table([(name, list(map(words, cells))) for name, cells in one.columns().items()]))
-        show("")
-        show(" ".join(one.notes), wrap=True)

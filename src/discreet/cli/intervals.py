@@ -1,11 +1,12 @@
 """`discreet intervals`: what a saved state says of its arms, with intervals that are valid at all looks together."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from discreet.cli import _options as opt
-from discreet.cli._console import show, show_json
+from discreet.cli._console import check_picture, save_picture, show, show_json
 from discreet.core.errors import ArgumentError
 from discreet.core.ledger import Ledger
 from discreet.core.plans import Arm
@@ -17,7 +18,6 @@ LEVEL = "The chance that an interval holds the true value, at all looks together
 BINARY = "All rewards are 0 or 1 (the ends of their range): exact intervals, where blocks were fixed in advance."
 DRIFTING = "Means may change during the run: statements are about averages so far."
 AIM = "The number of rewards of an arm at which intervals shall be narrowest, if it was fixed in advance."
-PICTURE = "Also draw means and intervals over time into this file (.png, .svg, .pdf)."
 
 
 @opt.command(
@@ -32,7 +32,7 @@ def _intervals(
     binary: Annotated[bool, opt.flag(BINARY, "--binary")] = False,
     drifting: Annotated[bool, opt.flag(DRIFTING, "--drifting")] = False,
     aim: Annotated[int | None, opt.whole(AIM)] = None,
-    picture: Annotated[str | None, opt.option("PATH", PICTURE)] = None,
+    figure: Annotated[Path | None, opt.picture("means and intervals over time")] = None,
     json: opt.Json = False,
 ) -> None:
     """Say what was released of each arm: mean, interval, lift against a control, and which arms may be the best.
@@ -40,19 +40,19 @@ def _intervals(
     Intervals and p-values are valid at all looks together: run it as often as you like. It follows from what was
     released, so it costs no epsilon. A state that a running program keeps is refused: ask that program.
     """
+    check_picture(figure)
     try:
         ledger = read_ledger(file)
     except FileNotFoundError as error:
         raise ArgumentError(str(error)) from error
     chosen = None if control is None else _arm(ledger, control)
     seen = summary(ledger, chosen, level, binary=binary, drifting=drifting, aim=aim)
-    if picture is not None:
-        figure = seen.plot()
-        figure.savefig(picture, dpi=150)
     if json:
         show_json(_to_json(seen))
     else:
         show(str(seen))
+    if figure is not None:
+        save_picture(seen.plot(), figure)
 
 
 def _arm(ledger: Ledger, text: str) -> Arm:

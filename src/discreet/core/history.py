@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from discreet._pictures import MARKERS, PALETTE, Line, Panel, Picture
+from discreet._pictures import MARKERS, Line, Panel, Picture, colours_of
 from discreet.core.grid import Grid
 from discreet.core.plans import Arm
 from discreet.core.probability.tails import hoeffding_radius
@@ -155,8 +155,9 @@ def picture_of(
     last = max((own[-1].epoch for own in found.values()), default=0)
     stay = {arm for arm, own in found.items() if (own[-1].epoch == last if viable is None else arm in viable)}
     lines: list[Line] = []
+    colours = colours_of(list(found))
     for index, (arm, own) in enumerate(found.items()):
-        colour, marker = PALETTE[index % len(PALETTE)], "" if many else MARKERS[index % len(MARKERS)]
+        colour, marker = colours[index], "" if many else MARKERS[index % len(MARKERS)]
         x, y = [one.epoch for one in own], [one.mean for one in own]
         low, high = ([one.mean + sign * one.radius for one in own] for sign in (-1, 1))
         more = " (gone)" if arm not in stay else " (best)" if best is not None and arm == best else ""

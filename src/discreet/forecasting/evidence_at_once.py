@@ -97,13 +97,15 @@ def _searched(pairs: Pairs, epsilon: float) -> Floats:
     outside = np.where(low > 0, _alone(pairs.total, pairs.rewards, pairs.noises, low, epsilon), np.inf)
     least = np.minimum(outside, np.where(high < 1, _alone(below, pairs.rest, pairs.others, 1 - high, epsilon), np.inf))
     found, place = np.full(low.shape, np.inf), low
+    steps, each = np.arange(one.POINTS), np.arange(low.size)
+    repeated = pairs.at(np.repeat(each, one.POINTS))
     for _ in range(one.SCANS):
         step = (high - low) / (one.POINTS - 1)
-        for index in range(one.POINTS):
-            mean = low + index * step
-            value = evidence_at(mean, pairs, epsilon)
-            better = value < found
-            found, place = np.where(better, value, found), np.where(better, mean, place)
+        means = low[:, None] + steps * step[:, None]
+        values = evidence_at(means.ravel(), repeated, epsilon).reshape(means.shape)
+        best = values.argmin(axis=1)
+        better = values[each, best] < found
+        found, place = np.minimum(found, values[each, best]), np.where(better, means[each, best], place)
         low, high = np.maximum(low, place - step), np.minimum(high, place + step)
     evidence: Floats = np.maximum(0.0, np.minimum(least, found) - one.SLACK)
     return evidence

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -155,17 +157,11 @@ def forecast(
             1        40,000  36,100        88,200          20                  44
     Simulated 3,000 times at each epsilon; the right arm was found in 99.6 % of runs.
     """
-    epsilons = _epsilons(epsilon)
+    epsilons, pace = _epsilons(epsilon), _Pace(per_day, window)
     checks.fraction("beta", beta)
-    _check_time(per_day, window)
     given = _Question(rates, base_rate, lift, gap, arms).rates()
     if isinstance(given, float):
-        rows, algorithm = _mean_rows(given, epsilons, alpha=alpha, beta=beta, per_day=per_day, seed=seed)
-        question = (
-            f"a mean of {_percent(given)} to within {alpha:.3g} of itself, wrong with probability {beta:g} at most"
-        )
-        note = f"Simulated {HALTS} times at each epsilon, for samples of 0 and 1."
-        return Forecast(question, algorithm, rows, per_day, HALTS, (note,))
+        return _of_mean(given, epsilons, pace, alpha=alpha, beta=beta, seed=seed)
     if alpha is not None:
         raise ArgumentError(f"alpha is for a mean, which has one rate: forecast(0.03, alpha={alpha!r}, ...)")
     count = len(given) if given is not None else arms or 2
@@ -173,12 +169,24 @@ def forecast(
     policies = [search(one, beta) for one in epsilons]
     if given is None:
         assert gap is not None
-        outlooks = tuple(_worst(one, [gap] * (count - 1), per_day, window) for one in policies)
-        question = f"the best of {count} arms that leads by {gap:g} or more, wrong with probability {beta:g} at most"
-        return Forecast(question, policies[0].key, outlooks, per_day, 0, (_WORST_ALONE,))
-    outlooks = tuple(_search(one, given, per_day, window, seed) for one in policies)
-    listed = f"{', '.join(map(_percent, given[:-1]))} and {_percent(given[-1])}"
-    question = f"the best of {count} arms with rates {listed}, wrong with probability {beta:g} at most"
+        return _of_gap(policies, gap, pace, beta)
+    return _of_rates(policies, given, pace, beta, seed)
+
+
+def _of_gap(policies: Sequence[Policy], gap: float, pace: _Pace, beta: float) -> Forecast:
+    """Return what searches promise to take at most where one arm leads by a gap."""
+    count = len(policies[0].arms)
+    question = f"the best of {count} arms that leads by {gap:g} or more, wrong with probability {beta:g} at most"
+    outlooks = tuple(_worst(one, [gap] * (count - 1), pace) for one in policies)
+    return Forecast(question, policies[0].key, outlooks, pace.per_day, 0, (_WORST_ALONE,))
+
+
+def _of_rates(policies: Sequence[Policy], rates: tuple[float, ...], pace: _Pace, beta: float, seed: int) -> Forecast:
+    """Return what searches take on arms with these rates, by simulation."""
+    with ThreadPoolExecutor(min(len(policies), os.cpu_count() or 1)) as pool:  # numpy computes outside of Python's lock
+        outlooks = tuple(pool.map(partial(_search, rates=rates, pace=pace, seed=seed), policies))
+    listed = f"{', '.join(map(_percent, rates[:-1]))} and {_percent(rates[-1])}"
+    question = f"the best of {len(rates)} arms with rates {listed}, wrong with probability {beta:g} at most"
     right = math.floor(1000 * sum(row.right or 0.0 for row in outlooks) / len(outlooks)) / 1000
     notes: tuple[str, ...] = (
         f"Simulated {RUNS:,} times at each epsilon; the right arm was found in {_percent(right)} of runs.",
@@ -188,7 +196,24 @@ def forecast(
             f"Promised is what it takes at most whatever the variance of rewards, with probability {1 - beta:g}; rare "
             "rewards take less.",
         )
-    return Forecast(question, policies[0].key, outlooks, per_day, RUNS, notes)
+    return Forecast(question, policies[0].key, outlooks, pace.per_day, RUNS, notes)
+
+
+def _of_mean(
+    rate: float, epsilons: Sequence[float], pace: _Pace, *, alpha: float | None, beta: float, seed: int
+) -> Forecast:
+    """Return what the recommended rules take until a mean is known, by simulation."""
+    if alpha is None:
+        raise ArgumentError("alpha must be given for a mean: forecast(0.03, alpha=0.1, ...) is for 10 %; got None")
+    rows, keys = [], []
+    for epsilon in epsilons:
+        rule = recommend(goal="mean", epsilon=epsilon, alpha=alpha, beta=beta, low=0, high=1).make()
+        keys.append(rule.key)
+        people = halting_times(rule, rate, HALTS, seed)
+        rows.append(Outlook(epsilon, *_spread(people), None, None, *pace.spread(people)))
+    question = f"a mean of {_percent(rate)} to within {alpha:.3g} of itself, wrong with probability {beta:g} at most"
+    note = f"Simulated {HALTS} times at each epsilon, for samples of 0 and 1."
+    return Forecast(question, " or ".join(dict.fromkeys(keys)), tuple(rows), pace.per_day, HALTS, (note,))
 
 
 _WORST_ALONE = (
@@ -264,14 +289,37 @@ def _epsilons(epsilon: float | Iterable[float]) -> list[float]:
     return found
 
 
-def _check_time(per_day: float | None, window: timedelta | None) -> None:
-    if per_day is not None:
-        checks.positive("per_day", per_day)
-    if window is not None:
-        if per_day is None:
+@dataclass(frozen=True)
+class _Pace:
+    """How fast people come, and how long a reward is waited for."""
+
+    per_day: float | None
+    window: timedelta | None
+
+    def __post_init__(self) -> None:
+        if self.per_day is not None:
+            checks.positive("per_day", self.per_day)
+        if self.window is None:
+            return
+        if self.per_day is None:
             raise ArgumentError("per_day must be given with a window: while it waits, people come in vain; got None")
-        if not isinstance(window, timedelta) or window < timedelta(0):
-            raise ArgumentError(f"window must be a datetime.timedelta, got {window!r}")
+        if not isinstance(self.window, timedelta) or self.window < timedelta(0):
+            raise ArgumentError(f"window must be a datetime.timedelta, got {self.window!r}")
+
+    def days(self, people: Any, epochs: Any = 0) -> Any:
+        """Return the days until so many people have come, and each of the epochs has waited; None without a pace."""
+        waiting = (self.window or timedelta(0)) / _DAY
+        return None if self.per_day is None else people / self.per_day + epochs * waiting
+
+    def spread(self, people: Any, epochs: Any = 0) -> tuple[float | None, float | None]:
+        """Return the days on average, and what 95 % of runs take at most."""
+        days = self.days(people, epochs)
+        return (None, None) if days is None else (float(days.mean()), float(np.quantile(days, 0.95)))
+
+
+def _spread(people: Any) -> tuple[float, float, float]:
+    """Return the mean, the median and the 95 % quantile of the people that runs took."""
+    return float(people.mean()), float(np.median(people)), float(np.quantile(people, 0.95))
 
 
 def _policy(
@@ -288,43 +336,20 @@ def _policy(
     return found
 
 
-def _search(
-    policy: Policy, rates: tuple[float, ...], per_day: float | None, window: timedelta | None, seed: int
-) -> Outlook:
+def _search(policy: Policy, rates: tuple[float, ...], pace: _Pace, seed: int) -> Outlook:
     found, best = race(policy, rates, RUNS, seed), max(rates)
-    gaps = [best - rate for rate in rates if rate != best]
-    promises = isinstance(policy, SEARCHES)
-    worst = _worst(policy, gaps, per_day, window) if promises else Outlook(policy.privacy.epsilon, *[None] * 4)
-    days: tuple[float | None, float | None] = None, None
-    if per_day is not None:
-        each = found.people / per_day + found.epochs * ((window or timedelta(0)) / _DAY)
-        days = float(each.mean()), float(np.quantile(each, 0.95))
-    people = found.people
-    mean, median, high = float(people.mean()), float(np.median(people)), float(np.quantile(people, 0.95))
+    outlook = Outlook(policy.privacy.epsilon, *[None] * 4)
+    if isinstance(policy, SEARCHES):
+        outlook = _worst(policy, [best - rate for rate in rates if rate != best], pace)
+    mean, median, high = _spread(found.people)
+    days, high_days = pace.spread(found.people, found.epochs)
     right = float(found.right.mean())
-    return Outlook(worst.epsilon, mean, median, high, worst.worst_case, right, *days, worst.worst_days)
+    return replace(outlook, mean=mean, median=median, high=high, right=right, days=days, high_days=high_days)
 
 
-def _worst(policy: Policy, gaps: list[float], per_day: float | None, window: timedelta | None) -> Outlook:
-    people, epochs = worst_case(policy, gaps)
-    days = None if per_day is None else people / per_day + epochs * ((window or timedelta(0)) / _DAY)
-    return Outlook(policy.privacy.epsilon, None, None, None, people, worst_days=days)
-
-
-def _mean_rows(
-    rate: float, epsilons: list[float], *, alpha: float | None, beta: float, per_day: float | None, seed: int
-) -> tuple[tuple[Outlook, ...], str]:
-    if alpha is None:
-        raise ArgumentError("alpha must be given for a mean: forecast(0.03, alpha=0.1, ...) is for 10 %; got None")
-    rows, keys = [], []
-    for epsilon in epsilons:
-        rule = recommend(goal="mean", epsilon=epsilon, alpha=alpha, beta=beta, low=0, high=1).make()
-        keys.append(rule.key)
-        people = halting_times(rule, rate, HALTS, seed)
-        mean, median, high = float(people.mean()), float(np.median(people)), float(np.quantile(people, 0.95))
-        days = (None, None) if per_day is None else (mean / per_day, high / per_day)
-        rows.append(Outlook(epsilon, mean, median, high, None, None, *days))
-    return tuple(rows), " or ".join(dict.fromkeys(keys))
+def _worst(policy: Policy, gaps: Sequence[float], pace: _Pace) -> Outlook:
+    people, epochs = worst_case(policy, list(gaps))
+    return Outlook(policy.privacy.epsilon, None, None, None, people, worst_days=pace.days(people, epochs))
 
 
 def _people(people: float | None) -> int | None:

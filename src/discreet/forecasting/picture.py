@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from discreet._install import needs
 from discreet._pictures import Colour
 
 if TYPE_CHECKING:
@@ -25,10 +26,11 @@ def draw(forecast: Forecast) -> Chart:
     Args:
         forecast: The forecast.
     """
-    import matplotlib as mpl  # noqa: PLC0415
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator  # noqa: PLC0415
+    with needs("a picture", "lab"):
+        import matplotlib as mpl  # noqa: PLC0415
+        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator  # noqa: PLC0415
 
-    from discreet._chart import Chart  # noqa: PLC0415
+        from discreet._chart import Chart  # noqa: PLC0415
 
     rows = sorted(forecast.outlooks, key=lambda row: row.epsilon)
     epsilons = [row.epsilon for row in rows]

@@ -2,7 +2,8 @@
 
 The scalar code searches for the largest mean m whose exponent max_s g(m, s) stays below a level. Since g grows with m,
 g(m, s) = level can be solved for m at each s, and the largest mean is the least of these solutions over s: one search
-instead of two. Both are exact up to rounding, and tests compare their verdicts.
+instead of two. This one is exact up to rounding, the scalar one up to 5e-7 of the exponent, on the safe side; tests
+compare their verdicts.
 """
 
 from typing import Any

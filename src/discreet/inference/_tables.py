@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from discreet._display import Page, Table
+from discreet._install import needs
 from discreet._wording import plural
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def _compared(seen: Summary, arm: Any, relative: bool) -> dict[str, Any]:
 
 def to_pandas(seen: Summary) -> pd.DataFrame:
     """Return the rows as a pandas table."""
-    import pandas as pd  # noqa: PLC0415  (half a second: only for those who ask)
+    with needs("to_pandas", "lab"):
+        import pandas as pd  # noqa: PLC0415  (half a second: only for those who ask)
 
     return pd.DataFrame(rows(seen))
 

@@ -22,6 +22,7 @@ from typing import Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet._install import needs
 from discreet.core.errors import ArgumentError
 
 STANDARD_INPUT = "-"
@@ -255,8 +256,9 @@ def _as_they_arrive(numbers: Iterator[float | None], lines: _Lines) -> Iterator[
 
 def _parquet_numbers(stream: BufferedReader, wanted: _Column) -> Iterator[Floats]:
     """Yield the numbers in a column of a Parquet file, a batch at a time."""
-    import pyarrow  # type: ignore[import-untyped]  # noqa: PLC0415  (only Parquet needs it)
-    from pyarrow import parquet, types  # noqa: PLC0415
+    with needs("Parquet", "lab"):
+        import pyarrow  # type: ignore[import-untyped]  # noqa: PLC0415  (only Parquet needs it)
+        from pyarrow import parquet, types  # noqa: PLC0415
 
     if not stream.seekable():
         raise ArgumentError(f"a Parquet file must be given by its name, got it through a pipe: {wanted.source}")

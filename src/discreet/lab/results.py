@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet import _version
 from discreet._display import Page, Shown, Table
+from discreet._install import needs
 from discreet._pictures import png_of
 from discreet.core.errors import ArgumentError, StateError
 from discreet.lab.setting import Setting
@@ -52,13 +53,15 @@ class Tabular(Shown, ABC):
 
     def stacked(self, columns: Callable[[Simulation], dict[str, Any]]) -> pd.DataFrame:
         """Return one table from the columns of each simulation."""
-        import pandas as pd  # noqa: PLC0415  (with matplotlib, half a second: only for those who ask)
+        with needs("a table", "lab"):
+            import pandas as pd  # noqa: PLC0415  (with matplotlib, half a second: only for those who ask)
 
         return pd.concat([pd.DataFrame(columns(one)) for one in self], ignore_index=True)
 
     def summary(self) -> pd.DataFrame:
         """Return a table with a row for each setting: mean, its 95 % interval, quantiles, the worst run, failures."""
-        import pandas as pd  # noqa: PLC0415
+        with needs("a table", "lab"):
+            import pandas as pd  # noqa: PLC0415
 
         return pd.DataFrame([one.summary_row() for one in self])
 

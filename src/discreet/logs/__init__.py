@@ -9,13 +9,11 @@ Both read a log through one expression of Ibis (`_prepare`): files and frames wi
 they are.
 """
 
-from discreet._install import install
+from discreet._install import needs
 
-try:
+with needs("discreet.logs", "logs"):
     import duckdb as _duckdb  # noqa: F401
     import ibis as _ibis  # noqa: F401
-except ModuleNotFoundError as _error:
-    raise ModuleNotFoundError(f"logs need {_error.name}: {install('logs')}", name=_error.name) from None
 
 from discreet.logs.ab_test import TestAnswer, ab_test
 from discreet.logs.answer import Answer

@@ -130,7 +130,7 @@ def words(column: Any, role: str, name: str) -> Any:
     """
     kind = column.type()
     if not (kind.is_string() or kind.is_integer() or kind.is_boolean() or kind.is_uuid()):
-        raise ArgumentError(f"the {role} column {name!r} must hold text or whole numbers, not {kind}")
+        raise ArgumentError(f"the {role} column {name!r} must hold text or whole numbers, not {kind}: convert it first")
     text = column.cast("string")
     return text.nullif("") if kind.is_string() else text
 

@@ -285,19 +285,23 @@ def ab_test(
     kind(["A", "B"], **design(guess))  # checks the options before the log is read
     reading = Reading(reward, arm, unit, order, where, missing, clip)
     with open_rows(log, reading, grid, arms) as found:
-        if text_of(control) not in found.arms:
-            raise ArgumentError(f"control must be one of {', '.join(map(repr, found.arms))}, got {control!r}")
-        ordered = [text_of(control), *(name for name in found.arms if name != text_of(control))]
-        test, pilot = kind(ordered, **design(guess)), None
+        names = _control_first(found.arms, text_of(control))
+        test, pilot = kind(names, **design(guess)), None
         if base_rate is None:  # nothing was drawn so far
-            pilot = _pilot(found, ordered[0], epsilon, noise)
+            pilot = _pilot(found, names[0], epsilon, noise)
             try:
-                test = kind(ordered, **design(low + pilot.rate * shares))
+                test = kind(names, **design(low + pilot.rate * shares))
                 test.plan()
             except ArgumentError as error:
-                raise ArgumentError(f"{error}.{_spent(epsilon, pilot.rows, ordered[0])}") from error
+                raise ArgumentError(f"{error}.{_spent(epsilon, pilot.rows, names[0])}") from error
         answer = answered(test, found, noise)
     return TestAnswer(**{each.name: getattr(answer, each.name) for each in fields(answer)}, pilot=pilot)
+
+
+def _control_first(names: list[str], control: str) -> list[str]:
+    if control not in names:
+        raise ArgumentError(f"control must be one of {', '.join(map(repr, names))}, got {control!r}")
+    return [control, *(name for name in names if name != control)]
 
 
 def _pilot(found: OpenRows, control: str, epsilon: float, noise: Noise | None) -> Pilot:

@@ -101,9 +101,21 @@ class Answer(Shown):
         if not self.reached:
             left = ", ".join(map(str, learned.viable))
             return f"No best arm: {self.reason}. It may be one of {left}."
-        sure = getattr(learned, "beta", None)
-        surely = f", with probability {1 - sure:.12g} at least, if rows are independent draws" if sure else ""
-        return f"{self.best_arm} is the best of {len(learned.arms)} arms{surely}."
+        return self._found()
+
+    def _found(self) -> str:
+        """Return what a policy has found, and how surely, as far as it promises that."""
+        learned, arms = self.algorithm, len(self.algorithm.arms)
+        if hasattr(learned, "verdicts"):
+            said = ", ".join(f"{arm} {verdict}" for arm, verdict in learned.verdicts.items())
+            return f"Better than {learned.control}: {said}. A false verdict has probability {learned.alpha:g} at most."
+        wrong = getattr(learned, "failure", None) or getattr(learned, "beta", None)
+        if wrong is None:
+            return (
+                f"{self.best_arm} has the highest noisy mean of {arms} arms; how surely it is the best is not promised."
+            )
+        surely = f"with probability {1 - wrong:.12g} at least, if rows are independent draws"
+        return f"{self.best_arm} is the best of {arms} arms, {surely}."
 
     def _headline(self) -> tuple[str, list[str]]:
         """Return the first line of its page, and the sentences that say more."""

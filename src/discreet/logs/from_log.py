@@ -7,7 +7,7 @@ promise to the unit. Neither the key nor the rows that it chooses are released.
 
 **What is not covered.** That a unit is in the log, its arm, and how many rows it has. With `missing="skip"`, whether a
 reward is there. The message of a log that is refused is exact, and not private. With a reward for `missing` and with
-`clip`, no log is refused for its rewards, whatever they are.
+`clip`, no log is refused for its rewards, whatever they are; a CSV file with a line that is no row is.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from io import StringIO
 from typing import IO, Any
 
-from discreet._install import install
+from discreet._install import needs
 from discreet.core.grid import Grid
 from discreet.core.history import mean_of
 from discreet.core.ledger import Ledger
@@ -80,11 +80,9 @@ def to_parquet(ledger: Ledger, file: IO[bytes]) -> None:
     Raises:
         ModuleNotFoundError: pyarrow is not installed.
     """
-    try:
+    with needs("Parquet", "lab"):
         import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415
         import pyarrow.parquet as pq  # type: ignore[import-untyped]  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"Parquet needs {error.name}: {install('lab')}", name=error.name) from None
     whole, real, truth = pa.int64(), pa.float64(), pa.bool_()
     kinds = [whole, whole, pa.string(), pa.string(), whole, whole, whole, real, real, real, truth, whole, truth]
     schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))

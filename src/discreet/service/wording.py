@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from discreet._wording import plural
+from discreet.core import checks
 from discreet.service.messages import MOST_SHOWN, Decimal, Name, Slug
 
 _KINDS = {
@@ -39,6 +40,11 @@ def in_words(error: msgspec.ValidationError, kind: Any) -> tuple[str, str | None
     ... except msgspec.ValidationError as error:
     ...     print(in_words(error, NewExperiment)[0])
     name must be lower-case letters, digits and dashes, at most 63, and no dash first
+    >>> try:
+    ...     msgspec.json.decode(b'{"name": "mine", "epsilom": 1}', type=NewExperiment)
+    ... except msgspec.ValidationError as error:
+    ...     print(in_words(error, NewExperiment)[0])
+    there is no field 'epsilom' in this request; did you mean 'epsilon'?
     """
     said, _, where = str(error).partition(" - at `")
     field = where.rstrip("`").rpartition("$")[2].lstrip(".") or None
@@ -48,7 +54,8 @@ def in_words(error: msgspec.ValidationError, kind: Any) -> tuple[str, str | None
         name = f"{field}.{found[1]}" if field else found[1]
         return f"{name} must be given", name
     if found := re.fullmatch(r"Object contains unknown field `(.*)`", said):
-        return f"there is no field {found[1]!r} in {field or 'this request'}", field
+        meant = "" if field else checks.did_you_mean(found[1], list(get_type_hints(kind)))
+        return f"there is no field {found[1]!r} in {field or 'this request'}{meant}", field
     return f"{field or 'the request'} must be {_expected(said, kind, field)}", field
 
 

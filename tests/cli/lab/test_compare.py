@@ -33,6 +33,14 @@ def test_compare_has_a_league_of_its_own(data, tmp_path):
     assert len(Results.load(tmp_path / "league.npz")) == 4
 
 
+def test_a_league_is_drawn(run, refused, tmp_path):
+    line = "compare dp-se se --epsilon 0.5,1 --horizon 2_000 --runs 2 --figure"
+    _, out, _ = run(line, tmp_path / "new" / "league.png")
+    assert (tmp_path / "new" / "league.png").read_bytes().startswith(b"\x89PNG")
+    assert f"saved {tmp_path / 'new' / 'league.png'}" in out
+    assert "a picture's name must end in .png, .pdf, .svg" in refused(line, "league.gif")
+
+
 def test_a_league_has_variants_of_one_policy(data):
     found = data("compare dp-ucb dp-ucb:preset=thesis --epsilon 1 --horizon 2000 --runs 2")
     assert sorted(one["options"].get("preset", "-") for one in found) == ["-", "thesis"]

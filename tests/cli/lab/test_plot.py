@@ -22,7 +22,7 @@ def test_a_damaged_results_file(run, tmp_path):
     ("line", "message"),
     [
         ("plot nothing.npz", "there is no results file 'nothing.npz'"),
-        ("plot nothing.npz --output x.gif", "output must end in .png, .pdf, .svg, got 'x.gif'"),
+        ("plot nothing.npz --output x.gif", "a picture's name must end in .png, .pdf, .svg, got 'x.gif'"),
     ],
 )
 def test_bad_use_is_explained(refused, line, message):

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+import discreet.logs
+
 ASK = ["--arm", "variant", "--reward", "converted", "--unit", "user", "--epsilon", "1"]
 
 
@@ -49,6 +51,19 @@ def test_dirty_rows_are_refused_with_exit_code_2(refused, events):
     assert "give --missing 0 " in refused("stop", events, *rule)
 
 
+def test_a_picture_that_cannot_be_drawn_is_refused_before_anything_is_spent(refused, events, monkeypatch):
+    monkeypatch.setattr(discreet.logs, "best_arm", None)
+    asked = ["best-arm", events, *ASK, "--missing", "0", "--figure"]
+    assert "a picture's name must end in .png, .pdf, .svg, got 'means.gif'" in refused(*asked, "means.gif")
+
+
+def test_an_answer_is_printed_also_where_its_picture_fails(run, events, tmp_path):
+    (tmp_path / "file").touch()
+    code, out, _ = run("best-arm", events, *ASK, "--missing", "0", "--figure", tmp_path / "new" / "means.png")
+    assert (code, (tmp_path / "new" / "means.png").exists()) == (0, True)
+    assert out.startswith("b is the best of 2 arms")
+
+
 def test_a_log_that_ends_too_early_has_exit_code_3(run, events):
     code, out, err = run("best-arm", events, *ASK, "--missing", "skip", "--beta", "1e-300", "--epsilon", "0.01")
     assert (code, out) == (3, "")
@@ -64,6 +79,8 @@ def test_replay(data, refused, events):
     options = ["-O", "alpha=0.5", "-O", "beta=0.1", "-O", "low=0", "-O", "high=1"]
     assert data("replay dp-nas", events, *rule, *options)["mean"] == pytest.approx(0.8, rel=0.5)
     assert "arms cannot be set" in refused("replay dp-se", events, *ASK, "-O", "arms=3")
+    for name, told in {"unit": "use --unit", "log": "it is an argument", "heading": "named by it"}.items():
+        assert told in refused("replay dp-se", events, *ASK, "-O", f"{name}=x")
     assert "must be one of" in refused("replay dp-sex", events, *ASK)
 
 

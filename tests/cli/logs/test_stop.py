@@ -46,7 +46,7 @@ def test_a_mean_with_its_promise(run, file):
     assert first.startswith("mean 0.3")
     assert promise == (
         "It is within 10% of the true mean with probability 0.95, if the samples are independent draws. "
-        "dp-exp-nas needed 8,192 samples."
+        "dp-exp-nas needed 8,192 samples in the order of the file; --shuffle takes a random one."
     )
     rule = discreet.DPExponentialNAS
     assert private == f"Private, epsilon = 1 for each sample: {rule.reason}; {rule.theorem.words}."
@@ -266,7 +266,7 @@ def test_a_writer_that_we_leave_is_not_our_trouble():
 def test_parquet_without_pyarrow(refused, table, monkeypatch):
     path = table(a=[1.0])
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert refused(path, *NAS, code=1) == f"error: pyarrow is not installed: {install('lab')}\n"
+    assert refused(path, *NAS, code=1) == f"error: Parquet needs pyarrow: {install('lab')}\n"
 
 
 def test_help_says_what_one_must_know(run):

@@ -258,6 +258,19 @@ def test_a_password_need_not_be_on_a_command_line(tmp_path, capsys, monkeypatch)
     assert [path.name for path in tmp_path.iterdir()] == ["address"]
 
 
+def test_the_end_by_the_keyboard_says_what_is_kept(tmp_path, capsys, monkeypatch):
+    server = pytest.importorskip("discreet.service.http.server")
+
+    def ends(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(server, "serve", ends)
+    assert main(["serve", "--database", str(tmp_path / "team.db"), "--port", "0"]) == 130
+    said = " ".join(capsys.readouterr().err.split())
+    assert "interrupted; the service has ended; all that it has answered is in" in said
+    assert said.endswith("team.db")
+
+
 class Interrupts:
     """An object that interrupts the program when it is collected."""
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from discreet._wording import duration, plural
 from discreet.cli import _options as opt
-from discreet.cli._console import Column, check_writable, console, hint, progress, show
+from discreet.cli._console import Column, check_picture, check_writable, console, hint, progress, save_picture, show
 from discreet.core.errors import ArgumentError
 from discreet.core.options import required_options
 from discreet.core.registry import find
@@ -60,6 +60,7 @@ class SimulationOptions:
     ] = None
     csv: Annotated[Path | None, opt.option("FILE.csv", "Save the curves: a row for each run and checkpoint.")] = None
     summary: Annotated[Path | None, opt.option("FILE.csv", "Save the summary: a row for each policy.")] = None
+    figure: Annotated[Path | None, opt.picture("regret, as `discreet plot` does,")] = None
     engine: opt.EngineName = None
     workers: opt.Workers = None
     address: opt.Address = None
@@ -94,7 +95,8 @@ class SimulationOptions:
 
     def run(self, settings: Sequence[Setting]) -> Results:
         """Simulate with a progress bar, write files, and return the results by their mean regret, the best first."""
-        for path in (self.output, self.csv, self.summary):
+        check_picture(self.figure)
+        for path in self._files:
             check_writable(path)
         engine = choose_engine(settings, self.engine, self.workers, self.address)
         seconds, slow = expected_wait(settings, 1 if self.address else getattr(engine, "workers", 1))
@@ -110,11 +112,18 @@ class SimulationOptions:
             results = Results(sorted(results, key=lambda one: one.mean))
             if self.output:
                 results.save(self.output)
-            for path, table in ((self.csv, results.to_pandas), (self.summary, results.summary)):
-                if path:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    table().to_csv(path, index=False)
+            for target, table in ((self.csv, results.to_pandas), (self.summary, results.summary)):
+                if target:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    table().to_csv(target, index=False)
+            if self.figure:
+                save_picture(results.plot(), self.figure)
         return results
+
+    @property
+    def _files(self) -> list[Path]:
+        """The files to write."""
+        return [path for path in (self.output, self.csv, self.summary, self.figure) if path]
 
     def report(self, title: str, how: str, *tables: Table) -> None:
         """Print results for a person.
@@ -131,7 +140,7 @@ class SimulationOptions:
             console().print(table)
         show("")
         show("Pseudo-regret at the end; a run has failed when a worse arm was pulled most.", "dim")
-        for path in filter(None, (self.output, self.csv, self.summary)):
+        for path in self._files:
             show(f"saved {path}")
 
 

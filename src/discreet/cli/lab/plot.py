@@ -5,12 +5,9 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli._console import check_writable, show
+from discreet.cli._console import check_picture, save_picture, show
 from discreet.cli._options import command, flag, option
-from discreet.core.errors import ArgumentError
 from discreet.lab.results import Results
-
-PICTURES = (".png", ".pdf", ".svg")
 
 
 @command("discreet compare --epsilon 0.25 --output league.npz", "discreet plot league.npz --log -o league.pdf")
@@ -30,13 +27,6 @@ def _plot(
     It is drawn against pulls, or against an option that was swept over.
     """
     target = output or file.with_suffix(".png")
-    if target.suffix.lower() not in PICTURES:
-        raise ArgumentError(f"output must end in {', '.join(PICTURES)}, got {str(target)!r}")
-    results = Results.load(file)
-    check_writable(target)
-    from discreet._pictures import DPI  # noqa: PLC0415  (matplotlib)
-
-    figure = results.plot(log=log, against=against)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, dpi=DPI)
+    check_picture(target)
+    save_picture(Results.load(file).plot(log=log, against=against), target)
     show(str(target))

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from discreet.cli import _options as opt
-from discreet.cli._console import check_writable
+from discreet.cli._console import check_picture, save_picture
 from discreet.cli.logs import _log as log_options
 
 
@@ -26,9 +26,7 @@ def _best_arm(
     where: log_options.Where = None,
     missing: log_options.Missing = None,
     clip: log_options.Clip = False,
-    figure: Annotated[
-        Path | None, opt.option("FILE", "Also draw the means over the epochs into this file.", "--figure", "--plot")
-    ] = None,
+    figure: Annotated[Path | None, opt.picture("the means over the epochs")] = None,
     json: opt.Json = False,
 ) -> None:
     """Find the best arm of a log, privately, reading only as many rows as that takes. The noise is real.
@@ -41,12 +39,14 @@ def _best_arm(
     """
     from discreet.logs import best_arm  # noqa: PLC0415  (needs Ibis)
 
-    check_writable(figure)
+    check_picture(figure)
     with log_options.remedies():
         answer = best_arm(
             log, arm=arm, reward=reward, unit=unit, epsilon=epsilon, beta=beta, low=low, high=high, order=order,
             where=log_options.read_where(where), missing=log_options.read_missing(missing), clip=clip,
         )  # fmt: skip
-    if figure is not None:
-        answer.plot().savefig(figure, dpi=150)
-    log_options.report(answer, json)
+    try:
+        log_options.report(answer, json)
+    finally:
+        if figure is not None:
+            save_picture(answer.plot(), figure)

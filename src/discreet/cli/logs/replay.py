@@ -52,8 +52,9 @@ def _replay(
 
 
 _REFUSED = {
+    **{name: f"use --{name}" for name in ("arm", "reward", "unit", "order", "where", "missing", "clip")},
+    **dict.fromkeys(("algorithm", "log"), "it is an argument"),
     "arms": "they are those of the log",
+    "heading": "the columns are named by it",
     "noise": "it is real here",
-    "log": "it is an argument",
-    "reward": "see --reward",
 }

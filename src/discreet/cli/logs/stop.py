@@ -83,7 +83,7 @@ def _stop(
     if file != STANDARD_INPUT:
         _check(stream, file, column, header)
     _feed(stream, file, column, header)
-    _report(stream, json)
+    _report(stream, json, by_file=file != STANDARD_INPUT)
 
 
 def _answer(rule: StoppingRule, log: str, **reading: Any) -> Any:
@@ -157,8 +157,14 @@ def _feed(stream: Stream, source: str, column: str | None, header: bool | None) 
             raise Interrupted(f"no mean after {plural(stream.samples, 'sample')}.{_spent(stream)}") from error
 
 
-def _report(stream: Stream, json: bool) -> None:
-    """Print the result; without a mean, raise the exit code."""
+def _report(stream: Stream, json: bool, *, by_file: bool) -> None:
+    """Print the result; without a mean, raise the exit code.
+
+    Args:
+        stream: The stream.
+        json: Print one JSON document.
+        by_file: True if the samples came in the order of a file.
+    """
     rule, result, ahead = stream.algorithm, stream.result, stream.ahead
     if json:
         promised = result.privacy.promised
@@ -177,21 +183,21 @@ def _report(stream: Stream, json: bool) -> None:
             }
         )
     elif result.reached:
-        _show_mean(stream)
+        _show_mean(stream, " in the order of the file; --shuffle takes a random one" if by_file else "")
     else:
         complain(_shortfall(stream), "no mean: ")
     if not result.reached:
         raise typer.Exit(NOT_REACHED)
 
 
-def _show_mean(stream: Stream) -> None:
-    """Print a mean and its promise."""
+def _show_mean(stream: Stream, order: str) -> None:
+    """Print a mean and its promise, with words on the order of the samples."""
     rule, result = stream.algorithm, stream.result
     clipped = f" of the values as moved into [{rule.grid.low:g}, {rule.grid.high:g}]" if stream.clip else ""
     show(f"mean {result.estimate:.6g}", "bold")
     show(
         f"It is within {100 * rule.alpha:g}% of the true mean{clipped} with probability {1 - rule.beta:.12g}, if the "
-        f"samples are independent draws. {rule.key} needed {plural(result.samples, 'sample')}.",
+        f"samples are independent draws. {rule.key} needed {plural(result.samples, 'sample')}{order}.",
         wrap=True,
     )
     if not result.privacy.promised:

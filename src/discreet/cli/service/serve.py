@@ -10,8 +10,8 @@ from typing import Any
 import typer
 
 from discreet._install import install
+from discreet.cli import Interrupted, missing_package
 from discreet.cli import _options as opt
-from discreet.cli import missing_package
 from discreet.cli._console import complain, show
 from discreet.cli.service import _settings as settings
 from discreet.cli.service._settings import Config, Database, DatabaseFile, KeyFile, address, sourced
@@ -77,7 +77,10 @@ def _start(server: Any, chosen: Any, restored: bool, key_file: Path | None) -> N
         deliver = None if key_file is None else partial(write_key, key_file)
         prepared = server.prepare(chosen, restored=restored, deliver=deliver)
         _say(server, chosen, listener, prepared, key_file)
-        server.serve(chosen, listener)
+        try:
+            server.serve(chosen, listener)
+        except KeyboardInterrupt as stop:
+            raise Interrupted(f"the service has ended; all that it has answered is in {chosen.shown}") from stop
 
 
 def _say(server: Any, chosen: Any, listener: Any, prepared: Any, key_file: Path | None) -> None:

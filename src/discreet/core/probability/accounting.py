@@ -23,7 +23,7 @@ import math
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from discreet._install import install
+from discreet._install import needs
 from discreet.core.errors import ArgumentError, PrivacyError
 from discreet.core.privacy import Privacy, Theorem, Unit
 
@@ -59,10 +59,8 @@ def dp_event(privacy: Privacy, ledger: Ledger | None = None, relation: object = 
     if not privacy.promised or privacy.simulated:
         why = "the noise was simulated" if privacy.simulated else privacy.reason
         raise PrivacyError(f"there is no event for what is not private: {why}")
-    try:
+    with needs("an event", "accounting"):
         import dp_accounting  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"an event needs {error.name}: {install('accounting')}", name=error.name) from None
     name = str(getattr(relation, "name", relation))
     if name == Relation.REPLACE_ONE:
         return dp_accounting.RandomizedResponseDpEvent(noise_parameter(privacy.epsilon), 2)

@@ -93,22 +93,27 @@ class Writers(NamedTuple):
 
     Attributes:
         single: For assignments and single rewards.
-        batches: For batches of rewards, which others need not wait for where the database takes two transactions at
-            once; else the same writer.
+        batches: For batches of rewards. Where the database takes several transactions at once, others need not wait
+            for them, and one is made up while another is written; else there is one writer for all.
     """
 
     single: Writer
-    batches: Writer
+    batches: tuple[Writer, ...]
 
     @classmethod
     def of(cls, database: Database) -> "Writers":
         """Start the writers of a database."""
         single = Writer(database)
-        return cls(single, Writer(database) if database.WRITES_AT_ONCE else single)
+        return cls(single, (Writer(database), Writer(database)) if database.WRITES_AT_ONCE else (single,))
+
+    async def count_batch(self, rewards: Sequence[Tell]) -> list[Status]:
+        """Count a batch of rewards, by the writer for which the fewest requests wait."""
+        statuses: list[Status] = await min(self.batches, key=Writer.waiting).do(rewards)
+        return statuses
 
     def stop(self) -> None:
         """Finish the requests that wait, and end the threads."""
-        for writer in {*self}:
+        for writer in {self.single, *self.batches}:
             writer.stop()
 
 

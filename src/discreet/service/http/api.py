@@ -163,7 +163,7 @@ class API:
         told = await self._tells(caller, [(one.assignment, one.reward) for one in body.rewards])
         known = [one for one in told if isinstance(one, Tell)]
         parts = [known[start : start + TOGETHER] for start in range(0, len(known), TOGETHER)]
-        found = chain.from_iterable(await asyncio.gather(*map(self.writers.batches.do, parts)))
+        found = chain.from_iterable(await asyncio.gather(*map(self.writers.count_batch, parts)))
         return m.Receipts([next(found) if isinstance(one, Tell) else one for one in told])
 
     async def _tells(self, caller: m.KeyView, given: list[tuple[str, float]]) -> list[Tell | m.Status]:

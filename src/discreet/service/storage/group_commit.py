@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import logging
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -16,10 +15,10 @@ from discreet.service.errors import ServiceProblem
 from discreet.service.storage.database import UNAVAILABLE, Database, Transaction
 
 _TOGETHER = 512  # the largest number of requests in one transaction
-_ROWS = 2_000  # and of their rows, but for a single request that has more
+_ROWS = 3_000  # and of their rows, but for a single request that has more
 _SMALL = 16  # requests of more rows let others go first; one of them is in every transaction all the same
 _SEVERAL = 4  # requests of a group after which the next one is waited for
-_MOMENT, _MOMENTS = 0.001, 6  # seconds, and how often at most
+_MOMENT = 0.006  # seconds, at most
 _MOST_WAITING = 20_000
 Work = TypeVar("Work")
 _Waiting = tuple[Work, asyncio.Future[Any]]
@@ -46,17 +45,19 @@ class GroupCommit(Generic[Work]):
         self._small: deque[_Waiting[Work]] = deque()
         self._large: deque[_Waiting[Work]] = deque()
         self._stopped = False
+        self._enough = 1  # requests that wake the thread
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="discreet-writer", daemon=True)
         self._thread.start()
 
     async def do(self, work: Work) -> Any:
         """Do the work of a request together with others that wait, and return its answer once it is durable."""
-        if len(self._small) + len(self._large) > _MOST_WAITING:
+        if self.waiting() > _MOST_WAITING:
             raise ServiceProblem(503, "overloaded", "too many requests are waiting; try again in a moment")
         future = asyncio.get_running_loop().create_future()
         (self._small if self._rows(work) <= _SMALL else self._large).append((work, future))
-        self._wake_up()
+        if self.waiting() >= self._enough:
+            self._wake_up()
         return await future
 
     def stop(self) -> None:
@@ -80,14 +81,18 @@ class GroupCommit(Generic[Work]):
             if self._stopped:
                 return
 
+    def waiting(self) -> int:
+        """Return the number of requests that wait."""
+        return len(self._small) + len(self._large)
+
     def _gather(self, last: int) -> None:
-        """Wait a few milliseconds for a group as large as the last: those who were answered ask again."""
-        if last < _SEVERAL:
-            return
-        for _ in range(_MOMENTS):
-            if len(self._small) + len(self._large) >= last or self._stopped:
-                return
-            time.sleep(_MOMENT)
+        """Wait a few milliseconds for those who were answered, or half of them: they ask again, in one transaction."""
+        self._enough = last // self.database.GROUPS
+        if last >= _SEVERAL and not self._stopped:
+            self._wake.clear()
+            if self.waiting() < self._enough:
+                self._wake.wait(_MOMENT)
+        self._enough = 1
 
     def _batch(self) -> list[_Waiting[Work]]:
         """Return the requests of the next transaction: one large one, then small ones, then large ones as they fit."""

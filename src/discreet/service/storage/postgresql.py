@@ -25,7 +25,8 @@ _ADVISORY = 1684632419  # the first key of our advisory locks
 _DEALT_ONCE = {"assignment_pkey", "unit_slot_pkey", "participant_pkey", "lease_pkey"}
 _SLOT, _LEASE = Slot._fields, Dealt._fields
 _LEASE_TYPES = dict.fromkeys(_LEASE[2:-2], "bigint") | dict.fromkeys(_LEASE[-2:], "float8")
-_TYPES = dict.fromkeys(("slot", "generation"), "bigint") | {"unit": "bytea", "arm": "smallint", "deadline": "float8"}
+_TYPES = dict.fromkeys(("slot", "generation", "told", "total"), "bigint")
+_TYPES |= {"unit": "bytea", "arm": "smallint", "deadline": "float8"}
 
 
 def _rows(names: Sequence[str], prefix: str = "all", types: Mapping[str, str] = _TYPES) -> str:

@@ -123,7 +123,8 @@ class Schedule:
         factor, largest, estimate = 1 + self.alpha / 2, 1.0, least
         while count <= LAST:
             lowest = least * largest  # of the estimates that are not too low
-            passage.advance(count, _BELOW * lowest / most, largest)
+            rarest = _BELOW * lowest / most
+            passage.advance(count, rarest, largest)
             level = round(factor * self._shape(count))
             highest = most * passage.largest_mean(level, self.chance, estimate / most)
             apart = math.log(highest / lowest) if highest > 0 else -self.alpha
@@ -134,7 +135,7 @@ class Schedule:
             yield InverseTest(count, level - passage.lowered if passage.lowered else level, estimate)
             wanted = _AGILITY * (self._reserve - apart / self.alpha) / self.alpha
             factor *= self.growth ** max(-_FASTEST, min(_FASTEST, wanted))
-            largest = passage.least_mean(self.chance, largest, largest / self.growth)
+            largest = max(rarest, passage.least_mean(self.chance, largest, largest / self.growth))
             count = max(count + 1, math.ceil(count * self.growth))
 
     def _first_count(self) -> int:

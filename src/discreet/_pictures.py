@@ -269,7 +269,7 @@ def _paint_panel(ax: Axes, panel: Panel) -> None:
             ax.fill_between(line.x, line.low, line.high, color=line.colour, alpha=0.18, linewidth=0)
     for cloud in panel.clouds:
         _paint_cloud(ax, cloud)
-    ax.set_title(panel.title)
+    ax.set_title(panel.title, y=1.0)  # given, so that its place is not looked for at each step of the layout
     ax.set_xlabel(panel.x_label)
     ax.set_ylabel(panel.y_label)
     for axis, logarithmic in ((ax.xaxis, panel.x_log), (ax.yaxis, panel.y_log)):
@@ -392,12 +392,15 @@ def write_picture(picture: Picture, folder: Path, printed: bool = True) -> bytes
         The content of the PNG file.
     """
     figure = paint(picture)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  (`paint` says if it is missing)
+
     figure.set_dpi(DPI)
     if (layout := figure.get_layout_engine()) is not None:
         layout.execute(figure)
         figure.set_layout_engine("none")  # it has its layout now: else it would be drawn a second time to find it
     png = io.BytesIO()
-    figure.savefig(png, dpi=DPI, metadata={"Software": None})
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.print_png(png, metadata={"Software": None})  # `savefig` would draw it twice
     content = _fewer_colours(png) if picture.small else png.getvalue()
     (folder / f"{picture.name}.png").write_bytes(content)
     if printed:

@@ -26,6 +26,8 @@ from discreet.service.http.server import Settings
 from discreet.service.storage import group_commit
 from discreet.service.storage.group_commit import GroupCommit
 from tests._tools.live_service import served
+from tests._tools.patience import LONG
+from tests._tools.ports import free_port
 from tests._tools.service_tools import small
 
 # ---------------------------------------------------------------------- connections
@@ -57,7 +59,7 @@ def address():
 
 @contextlib.contextmanager
 def client(address):
-    with socket.create_connection(address, timeout=30) as opened:
+    with socket.create_connection(address, timeout=LONG) as opened:
         yield opened
 
 
@@ -187,7 +189,7 @@ def test_one_address_has_so_many_connections_and_no_more(monkeypatch):
         with client(address) as fourth:
             assert status(fourth) == 503
         opened[0].close()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + LONG
         while time.monotonic() < deadline:
             with client(address) as again:
                 if answer_to(again, request()) == 200:
@@ -330,10 +332,11 @@ class Slow:
     GROUPS = 2
 
     def __init__(self):
-        self.works, self.go = [], threading.Event()
+        self.begun, self.go = threading.Event(), threading.Event()
 
     def write(self, work):
-        self.go.wait(30)
+        self.begun.set()
+        assert self.go.wait(LONG)
         return work(None)
 
 
@@ -347,10 +350,10 @@ def test_a_transaction_has_so_many_rows_and_small_requests_go_first():
     async def crowd():
         commits = GroupCommit(database, answer, len)
         blocker = asyncio.ensure_future(commits.do("x"))
-        await asyncio.sleep(0.1)  # its transaction has begun
+        assert await asyncio.to_thread(database.begun.wait, LONG)
         sizes = [1000] * 6 + [1] * 20
         waiting = [asyncio.ensure_future(commits.do("y" * size)) for size in sizes]
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0)  # they have begun to wait
         database.go.set()
         await asyncio.gather(blocker, *waiting)
         commits.stop()
@@ -431,15 +434,13 @@ MIB = 2**20
 @contextlib.contextmanager
 def real_server(folder):
     """A service in a process of its own, and its address, its key and its process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "discreet", "serve", "--database", "attacked.db", "--port", str(port)]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         lines = iter(process.stdout.readline, "")
         key = next(line.split(": ")[1].strip() for line in lines if line.startswith("admin key"))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONG
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError), client(("127.0.0.1", port)):
                 break
@@ -447,7 +448,7 @@ def real_server(folder):
         yield ("127.0.0.1", port), key, process
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(LONG)
         process.stdout.close()
 
 

@@ -126,6 +126,11 @@ class Shown:
         return self._page().html()
 
 
+def own_page(shown: Shown) -> Page:
+    """Return what an object says about itself, for the page of another one that has it."""
+    return shown._page()
+
+
 def page_of(value: Any, *names: str) -> Page:
     """Return a page of some attributes of an object.
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet._install import needs
-from discreet._pictures import PALETTE, STYLES
+from discreet._pictures import PALETTE, STYLES, colours_of
 from discreet.core.errors import ArgumentError
 from discreet.core.plans import Arm
 
@@ -121,11 +121,12 @@ def plot(seen: Summary, ax: Axes | None = None) -> Figure:
 
 
 def _paint(seen: Summary, ax: Axes) -> None:
-    heights = []
-    for place, band in enumerate(bands(seen)):
+    heights, drawn = [], bands(seen)
+    colours = colours_of([band.arm for band in drawn])
+    for place, band in enumerate(drawn):
         if not band.rewards:
             continue
-        colour, style = PALETTE[place % len(PALETTE)], STYLES[place // len(PALETTE) % len(STYLES)]
+        colour, style = colours[place], STYLES[place // len(PALETTE) % len(STYLES)]
         ax.fill_between(band.rewards, band.lower, band.upper, color=colour, alpha=0.15, linewidth=0)
         for edge in (band.lower, band.upper):
             ax.plot(band.rewards, edge, color=colour, linewidth=0.6, alpha=0.6)

@@ -170,7 +170,7 @@ def test_a_stopping_rule_is_a_measurement_of_opendp():
     found = both(samples)
     assert all(result.reached and not result.privacy.simulated for result in found)
     again = measurement(rules[0])
-    assert len({again(samples).estimate for _ in range(4)}) > 1  # fresh noise in each call
+    assert len({again(samples).estimate for _ in range(12)}) > 1  # fresh noise in each call; all alike: below 1e-8
     with pytest.raises(discreet.PrivacyError, match="algorithm must be private for one reward"):
         measurement(discreet.NAS(alpha=0.5, beta=0.1, low=0, high=1))
 

@@ -1038,7 +1038,7 @@ def test_a_test_is_begun_looked_at_and_ended(admin, board, control):
     assert "These units are not protected" in page.text
     assert "exact sums are shown to nobody" in admin.get(DRAFT).text
     assert "Shown here is what was sent in a test, rewards too" in page.text  # and not what other pages promise
-    assert "1 of 2 rewards are outside 0 to 1" in page.text
+    assert "1 of 2 rewards is outside 0 to 1" in page.text
     assert post(admin, f"{DRAFT}/test").status_code == 409
     for path in ("/", DRAFT, f"{DRAFT}/test", f"{DRAFT}/test/live"):
         assert "not protected" in admin.get(path).text, path

@@ -137,6 +137,18 @@ def test_estimates_fall_and_levels_can_be_reached(alpha, beta, epsilon):
     assert tests[0].estimate == 1 - alpha
 
 
+def test_levels_stay_where_they_are_for_rare_rewards_and_much_noise(monkeypatch):
+    """Also a planted error: sums where noise alone may halt a test are not followed one by one."""
+
+    def rise():
+        schedule = Schedule(0.2, 0.05, 0.01)
+        return schedule.tests[240].level / schedule.tests[90].level
+
+    assert 0.95 < rise() < 1.05
+    monkeypatch.setattr("discreet.stopping._inverse.schedule._HOPELESS", -math.inf)
+    assert rise() > 1.2
+
+
 def test_the_least_level_is_the_least():
     passage = FirstPassage(1.0, 1e-9)
     passage.advance(200, 0.3, 0.9)

@@ -11,6 +11,7 @@ from river import bandit as river_bandit
 
 import discreet
 from discreet import ArgumentError, PrivacyError
+from discreet.core.options import field_names
 from discreet.core.registry import POLICIES
 from discreet.interop import in_lab
 from discreet.interop.gymnasium import BanditEnv
@@ -169,9 +170,73 @@ def test_a_stopping_rule_is_a_measurement_of_opendp():
     found = both(samples)
     assert all(result.reached and not result.privacy.simulated for result in found)
     again = measurement(rules[0])
-    assert len({again(samples).estimate for _ in range(4)}) > 1  # fresh noise in each call
-    with pytest.raises(discreet.PrivacyError, match="rule must be private for one reward"):
+    assert len({again(samples).estimate for _ in range(12)}) > 1  # fresh noise in each call; all alike: below 1e-8
+    with pytest.raises(discreet.PrivacyError, match="algorithm must be private for one reward"):
         measurement(discreet.NAS(alpha=0.5, beta=0.1, low=0, high=1))
+
+
+@pytest.mark.parametrize("name", ["dp-se", "dp-bai-evidence", "dp-se-sharp", "dp-se-svt", "dp-ucb"])
+def test_a_policy_is_a_measurement_of_opendp(name):
+    import opendp.prelude as dp
+
+    from discreet.interop.opendp import measurement
+
+    dp.enable_features("contrib", "honest-but-curious")
+    size = 50 if name == "dp-ucb" else 20_000
+    known = field_names(discreet.POLICIES[name], init=True)
+    options = {"horizon": 2 * size, "beta": 1e-9}
+    options = {key: value for key, value in options.items() if key in known}
+    policy = discreet.make_policy(name, ["A", "B"], epsilon=2.0, **options)
+    found = measurement(policy, arms=["A", "B"] * size)
+    assert (found.map(1), found.map(2)) == (2.0, 4.0)
+    played = found([0.0, 1.0] * size)
+    assert played.privacy == policy.privacy
+    assert played.ledger
+    assert not any(release.simulated for release in played.ledger)
+    assert all(taken <= size for arm, taken in played.taken.items() if arm != played.best_arm)
+    if name != "dp-ucb":
+        assert played.best_arm == "B"
+    assert found.input_domain.member([0.5] * 2 * size)
+    assert not found.input_domain.member([0.5])
+    assert found([math.nan, 2.0] * size).ledger  # a second fence: no error says what a number was
+
+
+def test_rewards_of_a_policy_that_is_a_measurement_are_used_once_and_in_order(monkeypatch):
+    import opendp.prelude as dp
+
+    from discreet.interop import opendp
+
+    taken = []
+
+    class Seen(discreet.Totals):
+        def close(self, rewards=None):
+            if rewards:
+                taken.append({arm: [*given] for arm, given in rewards.items()})
+            return super().close(rewards)
+
+    monkeypatch.setattr(opendp, "Totals", Seen)
+    dp.enable_features("contrib", "honest-but-curious")
+    policy = discreet.DPSharpElimination(["A", "B"], epsilon=1.0, horizon=10**6)
+    rewards = [number / 6000 for number in range(6000)]
+    opendp.measurement(policy, arms=["A"] * 3000 + ["B"] * 3000)(rewards)
+    for arm, own in (("A", rewards[:3000]), ("B", rewards[3000:])):
+        used = [one for epoch in taken for one in epoch.get(arm, [])]
+        assert used == own[: len(used)]
+        assert used
+
+
+def test_a_measurement_of_a_policy_needs_its_arms():
+    from discreet.interop.opendp import measurement
+
+    policy = discreet.DPSharpElimination(["A", "B"], epsilon=1.0, horizon=1000)
+    with pytest.raises(ArgumentError, match=r"arms must be the arm of each number, of \['A', 'B'\], got none"):
+        measurement(policy)
+    with pytest.raises(ArgumentError, match=r"got \['A', 'C'\]"):
+        measurement(policy, arms=["A", "C", "C"])
+    with pytest.raises(ArgumentError, match="arms must be None for a stopping rule"):
+        measurement(discreet.DPInverseSampling(epsilon=0.5, alpha=0.5, beta=0.1, low=0, high=1), arms=["A"])
+    with pytest.raises(discreet.PrivacyError, match="private for one reward, got one for"):
+        measurement(discreet.DPPersonElimination(["A", "B"], epsilon=1.0, horizon=1000), arms=["A", "B"])
 
 
 def test_a_measurement_of_opendp_takes_numbers_of_the_range_alone():

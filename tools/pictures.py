@@ -103,7 +103,7 @@ def main() -> None:
     """Make all pictures."""
     print(regret())
     print(worlds())
-    print(dashboard(visitors=6_000, seconds=25.0))
+    print(dashboard(visitors=16_000, seconds=45.0))  # until there is a winner
 
 
 if __name__ == "__main__":

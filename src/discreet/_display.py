@@ -35,23 +35,29 @@ class Table:
         headings: The name of each column.
         rows: The cells of each row.
         title: Text above it.
+        written: True if its numbers are words already: all columns but the first stand on the right.
+        most: The number of rows that are shown; of more, the first and the last ones.
     """
 
     headings: Sequence[str]
     rows: Sequence[Sequence[object]]
     title: str = ""
+    written: bool = False
+    most: int = ROWS
 
     @property
     def shown(self) -> list[Sequence[object]]:
         """The rows that are shown: all of them, or the first and the last with a row of dots between."""
-        if len(self.rows) <= ROWS:
+        if len(self.rows) <= self.most:
             return list(self.rows)
-        half = ROWS // 2
+        half = self.most // 2
         return [*self.rows[:half], ["..."] * len(self.headings), *self.rows[-half:]]
 
     @property
     def on_the_right(self) -> list[bool]:
         """By column, True if it holds numbers."""
+        if self.written:
+            return [place > 0 for place in range(len(self.headings))]
         columns = list(zip(*self.rows, strict=True)) or [()] * len(self.headings)
         return [any(isinstance(cell, Real) and not isinstance(cell, bool) for cell in cells) for cells in columns]
 
@@ -124,6 +130,11 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return self._page().html()
+
+
+def own_page(shown: Shown) -> Page:
+    """Return what an object says about itself, for the page of another one that has it."""
+    return shown._page()
 
 
 def page_of(value: Any, *names: str) -> Page:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from itertools import pairwise
+from itertools import cycle, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,11 @@ class Colour(StrEnum):
 
 
 PALETTE = tuple(Colour)[:-1]
+_NAMED = {
+    **{"blue": Colour.BLUE, "red": Colour.ORANGE, "green": Colour.GREEN, "pink": Colour.PINK, "orange": Colour.AMBER},
+    **{"yellow": Colour.AMBER, "black": Colour.BLACK},
+}
+"""The colour of a line whose name is that of a colour."""
 COLOURS = {"dp-se": Colour.BLUE, "dp-ucb": Colour.ORANGE, "se": Colour.GREEN, "ucb": Colour.AMBER}
 STYLES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -188,6 +193,20 @@ class Picture:
     simulations: Sequence[Any] = field(default=(), compare=False)
 
 
+def colours_of(names: Sequence[object]) -> list[Colour]:
+    """Return a colour for each name: where it is that of a colour, that one, so that no green line is called blue.
+
+    >>> [colour.name for colour in colours_of(["A", "green", "red", "B"])]
+    ['BLUE', 'GREEN', 'ORANGE', 'PINK']
+    """
+    named = [_NAMED.get(str(name).lower()) for name in names]
+    known = [colour for colour in named if colour is not None]
+    if len(names) > len(PALETTE) or len(set(known)) < len(known):  # else each has one of its own
+        named, known = [None] * len(names), []
+    free = cycle(colour for colour in PALETTE if colour not in known)
+    return [next(free) if colour is None else colour for colour in named]
+
+
 # ---------------------------------------------------------------------- painting
 
 
@@ -250,7 +269,7 @@ def _paint_panel(ax: Axes, panel: Panel) -> None:
             ax.fill_between(line.x, line.low, line.high, color=line.colour, alpha=0.18, linewidth=0)
     for cloud in panel.clouds:
         _paint_cloud(ax, cloud)
-    ax.set_title(panel.title)
+    ax.set_title(panel.title, y=1.0)  # given, so that its place is not looked for at each step of the layout
     ax.set_xlabel(panel.x_label)
     ax.set_ylabel(panel.y_label)
     for axis, logarithmic in ((ax.xaxis, panel.x_log), (ax.yaxis, panel.y_log)):
@@ -373,12 +392,15 @@ def write_picture(picture: Picture, folder: Path, printed: bool = True) -> bytes
         The content of the PNG file.
     """
     figure = paint(picture)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  (`paint` says if it is missing)
+
     figure.set_dpi(DPI)
     if (layout := figure.get_layout_engine()) is not None:
         layout.execute(figure)
         figure.set_layout_engine("none")  # it has its layout now: else it would be drawn a second time to find it
     png = io.BytesIO()
-    figure.savefig(png, dpi=DPI, metadata={"Software": None})
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.print_png(png, metadata={"Software": None})  # `savefig` would draw it twice
     content = _fewer_colours(png) if picture.small else png.getvalue()
     (folder / f"{picture.name}.png").write_bytes(content)
     if printed:

@@ -536,7 +536,7 @@ RULE_CASES = {
     "dp-inverse, a later sample": loose(inverse([1, 0, 0], 0.9), inverse([1, 0, 1], 0.9), 6, 1, LARGE),
     "dp-inverse, halting": loose(inverse([1, 1, 1], 0.99), inverse([1, 0, 1], 0.99), 6, 1, LARGE),
     "dp-mean": Case(looking([0, 0, 0, 0]), looking([1, 0, 0, 0]), 3, epsilon=LARGE),
-    "dp-mean, a look and a test": Case(looking([0, 0, 0, 0, 0, 0]), looking([1, 0, 0, 0, 0, 0]), 2, epsilon=LARGE),
+    "dp-mean, a look and a test": Case(looking([0, 0, 0, 0, 0, 0]), looking([1, 0, 0, 0, 0, 0]), 1, epsilon=LARGE),
     "dp-mean, the rule that was chosen": loose(
         looking([1, 0, 1, 0, 0, 0]), looking([1, 0, 1, 0, 1, 0]), 1, 1, LARGE,
     ),

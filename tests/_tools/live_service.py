@@ -24,9 +24,9 @@ class Live:
 
 
 @contextlib.contextmanager
-def running(database, *, tick: float = 0.05) -> Iterator[Live]:
+def running(database, *, tick: float = 0.05, clock=None) -> Iterator[Live]:
     """A service on a new database, with its admin key."""
-    opened = open_database(str(database))
+    opened = open_database(str(database), clock=clock)
     control = Control(opened)
     key = control.set_up()
     assert key is not None

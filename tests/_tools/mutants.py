@@ -566,6 +566,35 @@ def look_counted_again(patch):
     patch.setattr(discreet.Stream, "_open", begin)
 
 
+@mutant(exact=["dp-mean, the rule that was chosen"])
+def chooses_by_exact_totals(patch):
+    """A look goes by exact statistics that the driver hands over, and only what is published has noise."""
+    leaked = leak(patch)
+    honest = discreet.DPMean._look
+
+    def look(self):
+        noisy, ((count, *_),) = self._seen, self._seen[-1:]
+        self._seen = [*noisy[:-1], [count, *leaked[None]]]
+        honest(self)
+        self._seen = noisy if self.chosen is None else self._seen
+
+    patch.setattr(discreet.DPMean, "_look", look)
+
+
+@mutant(exact=["dp-inverse", "dp-inverse, halting", "dp-mean, the rule that was chosen"])
+def estimate_by_the_exact_sum(patch):
+    """The answer of inverse sampling is the exact mean at the test that halts, which nobody has paid for."""
+    leaked = leak(patch)
+    honest = discreet.InverseSampling._learn
+
+    def learn(self, plan, releases):
+        honest(self, plan, releases)
+        if self.halted:
+            self.estimate = float(np.sum(leaked[None])) / self.samples
+
+    patch.setattr(discreet.InverseSampling, "_learn", learn)
+
+
 @mutant(exact=["guess-and-double, batches"], asks=True)
 def phases_double_epsilon(patch):
     """Each phase doubles epsilon along with its guess."""

@@ -5,11 +5,13 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
+
+from tests._tools.patience import LONG
+from tests._tools.ports import free_port
 
 HINT = "PostgreSQL's server is not on this machine: apt-get install postgresql (or put initdb on the path)"
 
@@ -36,7 +38,7 @@ class Postgres:
         self.folder = Path(tempfile.mkdtemp(prefix="discreet-postgres-"))
         self.folder.chmod(0o777 if os.getuid() == 0 else 0o700)
         self.data = self.folder / "data"
-        self.port = _free_port()
+        self.port = free_port()
         self.process = None
         if follows is not None:
             where = ("-h", "127.0.0.1", "-p", str(follows.port), "-U", "discreet")
@@ -67,7 +69,7 @@ class Postgres:
     def stop(self):
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-            self.process.wait(30)
+            self.process.wait(LONG)
 
     def checkpoint(self):
         """Whoever kills it needs this first: what has been done since the last one is done again at the next start."""
@@ -79,7 +81,7 @@ class Postgres:
         for child in _children(self.process.pid):
             os.kill(child, signal.SIGKILL)
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(LONG)
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     def upgrade(self):
@@ -97,7 +99,7 @@ class Postgres:
     def remove(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT)  # at once: nobody needs its files
-            self.process.wait(30)
+            self.process.wait(LONG)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def query(self, database, statement):
@@ -115,7 +117,7 @@ class Postgres:
     def _wait(self):
         import psycopg
 
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + LONG
         while True:
             try:
                 with psycopg.connect(self.url("postgres"), connect_timeout=2):
@@ -153,9 +155,3 @@ def _as_servant():
 def _children(parent):
     listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(parent)], capture_output=True, text=True, check=False)
     return [int(line) for line in listed.stdout.split()]
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

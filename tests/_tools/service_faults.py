@@ -22,7 +22,8 @@ from discreet.service.experiments import closing, tokens
 from discreet.service.messages import NewPopulation
 from discreet.service.storage import open_database, schema
 from tests._tools.killing import note
-from tests._tools.postgres import _free_port
+from tests._tools.patience import LONG
+from tests._tools.ports import free_port
 from tests._tools.service_tools import FULL, VERIFY, Clock, small
 
 EACH = 100  # what an experiment of `small` costs, and so the noise: a hundredth of a reward
@@ -207,7 +208,7 @@ class Server:
     """`discreet serve` as a process of its own, on one port through all its lives."""
 
     def __init__(self, database, folder):
-        self.port, self.database, self.log = _free_port(), str(database), folder / "server.log"
+        self.port, self.database, self.log = free_port(), str(database), folder / "server.log"
         self.address = f"http://127.0.0.1:{self.port}"
 
     def start(self):
@@ -217,7 +218,7 @@ class Server:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
 
     def wait(self):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONG
         while True:
             with contextlib.suppress(httpx.HTTPError):
                 if httpx.get(f"{self.address}/readyz", timeout=5).status_code == 200:
@@ -304,7 +305,7 @@ def siege(world, folder, *, clients, each, kills, seed):
     try:
         while killed < kills and sending.is_alive():
             due = crowd.done + clients * each // (kills + 2)
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + LONG
             while crowd.done < due and sending.is_alive() and time.monotonic() < deadline:
                 time.sleep(0.01)
             time.sleep(choice.random() * 0.05)

@@ -12,23 +12,7 @@ from discreet.core.options import Count, Positive
 from discreet.core.plans import TotalsQuery
 from discreet.core.registry import POLICIES, RULES
 from discreet.testing import check_algorithm, coarse_grid, worst_loss
-
-
-@dataclass(kw_only=True)
-class ExploreThenCommit(Elimination):
-    """One epoch of n pulls of each arm, then the best noisy total for ever."""
-
-    key = "test-explore-then-commit"
-    reason = "each reward enters one noisy total"
-
-    epsilon: Positive
-    n: Count
-
-    def rounds(self, epoch, viable):
-        return self.n
-
-    def _decide(self, releases):
-        self._keep(self._scores(releases), lambda lead, _: lead == 0)
+from tests._tools.own import ExploreThenCommit
 
 
 @dataclass(kw_only=True)

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from discreet.cli import main
+from tests._tools.patience import LONG
 from tests._tools.tables import file, standard_input, table  # noqa: F401
 
 
@@ -55,7 +56,7 @@ def program():
 
     def program(*arguments, **options):
         command = [sys.executable, "-m", "discreet", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+        return subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False, **options)
 
     return program
 

@@ -24,6 +24,7 @@ from discreet.client.api import Call
 from discreet.client.outbox import Outbox
 from discreet.client.running import Blocking
 from discreet.service.messages import EpochTotals
+from tests._tools.patience import LONG
 from tests._tools.stub_service import KEY, Stub, problem
 
 ODD = 0.7312459  # a reward that nothing else looks like
@@ -624,7 +625,7 @@ client = Client(f"http://127.0.0.1:{server.server_port}", "k", delay=3600)
 def run_script(text):
     """Run a program that has a service of its own, and return the assignments that were reported to it."""
     command = [sys.executable, "-W", "ignore", "-c", SERVER + textwrap.dedent(text)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

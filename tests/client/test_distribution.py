@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests._tools.live_service import running
+from tests._tools.patience import LONG
 
 SETUP = Path(__file__).parents[2] / "client" / "setup.py"
 
@@ -51,7 +52,7 @@ with Client(address, key) as client:
     with running(tmp_path / "a.db") as live:
         command = [sys.executable, "-c", script, live.address, live.key]
         done = subprocess.run(
-            command, env={"PYTHONPATH": str(package)}, capture_output=True, text=True, check=False, timeout=120
+            command, env={"PYTHONPATH": str(package)}, capture_output=True, text=True, check=False, timeout=LONG
         )
     assert done.returncode == 0, done.stderr
     arm, status = done.stdout.split()

@@ -12,39 +12,52 @@ from discreet import ArgumentError, AsyncClient, Client, ServiceError, Unreachab
 from discreet.logs import Columns
 from discreet.service import messages
 from tests._tools.live_service import running
+from tests._tools.patience import LONG
+from tests._tools.service_tools import Clock
 
 RATES = {"blue": 0.1, "green": 0.9}
+WINDOW = 60
+PATIENT = {"patience": LONG, "timeout": LONG}
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("service") / "discreet.db") as service:
+def clock():
+    """The service's clock. It stands still while rewards are on their way, however busy the machine is."""
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory, clock):
+    with running(tmp_path_factory.mktemp("service") / "discreet.db", clock=clock) as service:
         yield service
 
 
 @pytest.fixture
 def client(live):
-    with Client(live.address, live.key, delay=0.05) as made:
+    with Client(live.address, live.key, delay=0.05, **PATIENT) as made:
         yield made
 
 
 def prepare(client, name, **more):
     client.create_population(name, 10)
-    client.create(name, epsilon=2, arms=list(RATES), window=0.3, population=name, **more)
+    client.create(name, epsilon=2, arms=list(RATES), window=WINDOW, population=name, **more)
     client.experiment(name).start()
     return client.experiment(name)
 
 
-def test_from_a_draft_to_the_winner(client):
+def test_from_a_draft_to_the_winner(client, clock):
     experiment = prepare(client, "sync")
     shoppers = random.Random(1)
     for visit in range(100_000):
         with experiment.trial(f"shopper-{visit}") as trial:
             if shoppers.random() < RATES[trial.arm]:
                 trial.reward = 1
-            if not trial.assignment.learn and experiment.view().settled:
+        if not trial.assignment.learn:  # all have been dealt: rewards come, and the window passes
+            assert client.flush()
+            clock.wait(WINDOW)
+            if experiment.view().settled:
                 break
-    view = experiment.wait_until_settled(timeout=20, every=0.05)
+    view = experiment.wait_until_settled(timeout=LONG, every=0.05)
     assert (view.settled, view.best) == (True, "green")
     releases = {release.arm: release.mean for release in experiment.releases()}
     assert all(abs(releases[arm] - rate) < 0.3 for arm, rate in RATES.items())
@@ -72,11 +85,11 @@ def test_a_draft_is_tested_with_the_same_code(client):
     experiment.delete()
 
 
-def test_the_same_with_await(live, client):
+def test_the_same_with_await(live, client, clock):
     prepare(client, "async")
 
     async def play():
-        async with AsyncClient(live.address, live.key, delay=0.05) as awaiting:
+        async with AsyncClient(live.address, live.key, delay=0.05, **PATIENT) as awaiting:
             experiment = awaiting.experiment("async", fallback="blue")
             shoppers = random.Random(1)
 
@@ -86,9 +99,11 @@ def test_the_same_with_await(live, client):
 
             for start in range(0, 100_000, 50):
                 await asyncio.gather(*(visit(start + i) for i in range(50)))
+                assert await awaiting.flush()
+                clock.wait(WINDOW)
                 if (await experiment.view()).settled:
                     break
-            return await experiment.wait_until_settled(timeout=20, every=0.05)
+            return await experiment.wait_until_settled(timeout=LONG, every=0.05)
 
     view = asyncio.run(play())
     assert (view.settled, view.best) == (True, "green")

@@ -9,6 +9,7 @@ import tracemalloc
 import pytest
 
 from discreet import Kind, Ledger, Release, SimulatedNoise, spent, spent_by_person
+from tests._tools.at_once import switching_often
 from tests._tools.walking import CASES, advance, algorithm
 
 ARMS = ("A", "B")
@@ -156,7 +157,7 @@ def test_a_copy_that_is_made_while_a_new_kind_is_entered_has_all_its_kinds():
 
 
 def test_a_copy_that_is_read_while_another_grows_is_not_disturbed():
-    ledger, errors, done = filled(), [], threading.Event()
+    ledger, errors, readers = filled(), [], []
 
     def read(twin, length):
         try:
@@ -165,10 +166,7 @@ def test_a_copy_that_is_read_while_another_grows_is_not_disturbed():
         except Exception as error:
             errors.append(error)
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        readers = []
+    with switching_often():
         for epoch in range(1, 2001):
             ledger.close_epoch((total(epoch),))
             if epoch % 200 == 0:  # with closes that still wait: whoever reads them must not write to shared rows
@@ -176,9 +174,6 @@ def test_a_copy_that_is_read_while_another_grows_is_not_disturbed():
                 readers[-1].start()
         for reader in readers:
             reader.join()
-    finally:
-        done.set()
-        sys.setswitchinterval(interval)
     assert not errors
     assert [release.epoch for release in ledger] == list(range(1, 2001))
 

@@ -17,6 +17,7 @@ from scipy import stats
 
 from discreet import ArgumentError, SimulatedNoise
 from discreet.core.noise import PrivateNoise, private_noise, scale_for
+from tests._tools.patience import LONG
 from tests._tools.promises import discrete_laplace_p_value as p_value
 
 LEVEL = 1e-6  # of each statistical test: a suite of these does not cry wolf
@@ -109,7 +110,7 @@ def test_a_forked_child_forgets_the_pool_it_inherited(noise):
     children = [context.Process(target=_draw_in_child, args=(noise, queue)) for _ in range(2)]
     for child in children:
         child.start()
-    drawn = [queue.get(timeout=60) for _ in children] + [noise.draws(77777.0, 8).tolist()]
+    drawn = [queue.get(timeout=LONG) for _ in children] + [noise.draws(77777.0, 8).tolist()]
     for child in children:
         child.join()
     assert len({tuple(draws) for draws in drawn}) == 3

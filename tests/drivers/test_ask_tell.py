@@ -3,9 +3,9 @@
 import copy
 import math
 import pickle
-import sys
 import threading
 from collections import Counter
+from functools import partial
 from random import Random
 from unittest.mock import patch
 
@@ -18,6 +18,7 @@ import discreet
 from discreet import ArgumentError, Bandit, FinishedError, SimulatedNoise, Ticket, TicketError, Told, WaitingError
 from discreet.drivers.files import Disk, StateFile
 from discreet.testing import ScriptedNoise
+from tests._tools.at_once import at_once, switching_often
 from tests._tools.walking import algorithm
 
 STEP = 2**20
@@ -332,17 +333,15 @@ def test_reading_in_another_thread_disturbs_nothing(tmp_path):
             errors.append(error)
 
     watcher = threading.Thread(target=watch)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        watcher.start()
-        for _ in range(2000):
-            ticket = bandit.ask()
-            bandit.tell(ticket, 0.5)
-    finally:
-        done.set()
-        watcher.join()
-        sys.setswitchinterval(interval)
+    with switching_often():
+        try:
+            watcher.start()
+            for _ in range(2000):
+                ticket = bandit.ask()
+                bandit.tell(ticket, 0.5)
+        finally:
+            done.set()
+            watcher.join()
     assert not errors
     assert sum(bandit.pulls.values()) == 2000
 
@@ -423,41 +422,28 @@ def test_sixty_four_threads_lose_and_double_nothing_over_many_epochs(name, tmp_p
     """What is released of an epoch is the sum of what was counted in it; no ticket is dealt or counted twice."""
     bandit, lock = Bandit(algorithm(name, horizon=10**6), ScriptedNoise([])), threading.Lock()
     bandit.save(tmp_path / "state")
-    dealt, counted, errors = Counter(), Counter(), []
+    dealt, counted = Counter(), Counter()
     start = threading.Barrier(64)
 
     def work(random):
-        try:
-            start.wait()
-            for _ in range(10):
-                try:
-                    tickets = bandit.ask(random.choice([1, 3, 200]))
-                except WaitingError:  # the others hold the epoch's last tickets
-                    continue
-                rewards = [random.choice([0.0, 0.25, 1.0]) for _ in tickets]
-                batch = random.random() < 0.5
-                told = bandit.tell(tickets, rewards) if batch else list(map(bandit.tell, tickets, rewards))
-                again = bandit.tell(tickets[0].id, 1.0)
-                with lock:
-                    dealt.update(ticket.number for ticket in tickets)
-                    assert again in (Told.DUPLICATE, Told.LATE)
-                    assert set(told) == {Told.COUNTED}
-                    for ticket, reward in zip(tickets, rewards, strict=True):
-                        counted[ticket.epoch, ticket.arm] += reward
-        except Exception as error:
-            errors.append(error)
+        start.wait()
+        for _ in range(10):
+            try:
+                tickets = bandit.ask(random.choice([1, 3, 200]))
+            except WaitingError:  # the others hold the epoch's last tickets
+                continue
+            rewards = [random.choice([0.0, 0.25, 1.0]) for _ in tickets]
+            batch = random.random() < 0.5
+            told = bandit.tell(tickets, rewards) if batch else list(map(bandit.tell, tickets, rewards))
+            again = bandit.tell(tickets[0].id, 1.0)
+            with lock:
+                dealt.update(ticket.number for ticket in tickets)
+                assert again in (Told.DUPLICATE, Told.LATE)
+                assert set(told) == {Told.COUNTED}
+                for ticket, reward in zip(tickets, rewards, strict=True):
+                    counted[ticket.epoch, ticket.arm] += reward
 
-    threads = [threading.Thread(target=work, args=(Random(seed),)) for seed in range(64)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert not errors
+    assert not at_once(partial(work, Random(seed)) for seed in range(64))
     assert max(dealt.values()) == 1
     assert sorted(dealt) == list(range(len(dealt)))
     assert bandit.policy.epoch >= (5 if name == "adap-ucb" else 1)

@@ -15,6 +15,7 @@ import pytest
 from discreet import Bandit, PrivacyError, SimulatedNoise, StateError, Stream, Told, Totals
 from discreet.drivers import file_lock
 from tests._tools import faults
+from tests._tools.patience import LONG
 from tests._tools.walking import CASES, advance, algorithm
 
 HOLD = """
@@ -278,7 +279,7 @@ def test_a_forked_child_neither_has_nor_breaks_its_parents_lock(tmp_path):
     queue = context.Queue()
     child = context.Process(target=_in_child, args=(bandit, bandit.ask(), path, queue))
     child.start()
-    said = [queue.get(timeout=60) for _ in range(5)]
+    said = [queue.get(timeout=LONG) for _ in range(5)]
     child.join()
     assert all("create it after the fork, or save it there and load it here" in one for one in said[:3])
     assert f"in use by process {os.getpid()}" in said[3]

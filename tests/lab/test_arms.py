@@ -14,8 +14,10 @@ from scipy import integrate, stats
 
 from discreet import ArgumentError, Grid
 from discreet.lab import arms
-from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, Rewards, TruncatedNormal, Uniform
+from discreet.lab import rewards as base
+from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, TruncatedNormal, Uniform
 from discreet.lab.instances import parse
+from discreet.lab.rewards import Rewards
 
 UNIT = Grid(0, 1)
 COLUMN = tuple(random.Random(5).choices([0.0, 0.1, 0.25, 1 / 3, 0.9], k=60))
@@ -152,7 +154,7 @@ def test_totals_are_the_sums_of_encoded_samples_whatever_the_chunk(arm, monkeypa
     monkeypatch.setattr(arms, "_DRAWS_PER_VALUE", 10**6)  # no multinomial for data columns
     rewards = arm.sample(np.random.default_rng(9), 1_000)
     for chunk in (1, 7, 500, 65_536):
-        monkeypatch.setattr(arms, "CHUNK", chunk)
+        monkeypatch.setattr(base, "CHUNK", chunk)
         total = arm.total(np.random.default_rng(9), 1_000, WIDE)
         assert total == sum(WIDE.encode(reward) for reward in rewards.tolist())
 
@@ -160,7 +162,7 @@ def test_totals_are_the_sums_of_encoded_samples_whatever_the_chunk(arm, monkeypa
 def test_chunks_bound_what_is_drawn_at_a_time(monkeypatch):
     asked = []
     sample = Uniform._sample
-    monkeypatch.setattr(arms, "CHUNK", 100)
+    monkeypatch.setattr(base, "CHUNK", 100)
     monkeypatch.setattr(Uniform, "_sample", lambda arm, rng, count: asked.append(count) or sample(arm, rng, count))
     Uniform(0, 1).total(np.random.default_rng(0), 250, UNIT)
     assert asked == [100, 100, 50]
@@ -332,7 +334,7 @@ def test_arms_are_shown_shortly():
 
 
 def test_the_arms_themselves_import_nothing_beyond_numpy():
-    top = ast.parse(inspect.getsource(arms)).body
+    top = ast.parse(inspect.getsource(arms) + inspect.getsource(base)).body
     modules = {node.module for node in top if isinstance(node, ast.ImportFrom)}
     modules |= {alias.name for node in top if isinstance(node, ast.Import) for alias in node.names}
     packages = {module.split(".")[0] for module in modules}

@@ -15,6 +15,7 @@ import pytest
 from discreet._install import install
 from discreet.core.errors import ArgumentError
 from discreet.lab.engines import ENGINES, Dask, Processes, Ray, Serial, Threads, make_engine, usable_cpus
+from tests._tools.patience import LONG
 
 LOCAL = ("threads", "processes")
 
@@ -159,13 +160,13 @@ def test_threads_that_cannot_be_stopped_are_not_waited_for_after_an_interrupt():
 
     def stubborn(_):
         running.set()
-        finish.wait(30)
+        finish.wait(LONG)
         ended.append(True)
 
     def interrupted():
         with make_engine("threads", workers=1) as engine:
             engine._submit(stubborn, 0, 0)
-            running.wait(30)
+            running.wait(LONG)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

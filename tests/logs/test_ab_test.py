@@ -92,6 +92,19 @@ def test_rewards_of_any_law_take_the_open_ended_test():
     assert found.difference("B")[1] == 0.95
 
 
+def test_it_says_what_would_make_the_verdict_void():
+    by_user = answer(log(), base_rate=0.2, unit="user")
+    assert by_user.void == (
+        "Void if there are arms that were not given to people by chance, means that change along 'user', or rows that "
+        "are lost for one arm more than for another."
+    )
+    assert by_user.void in str(by_user)
+    assert by_user.to_dict()["void"] == by_user.void
+    in_random_order = answer(log(), base_rate=0.2, order=None)
+    assert "people with several rows, if no unit is named" in in_random_order.void
+    assert "change along" not in in_random_order.void
+
+
 def test_a_log_that_ends_first_has_no_verdict():
     found = answer(log(rows=600), base_rate=0.2, lift=0.1)
     assert not found.reached

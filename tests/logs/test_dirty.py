@@ -189,8 +189,8 @@ def answered(folder, cases, seed):
 
 
 def test_damaged_logs_are_answered_or_refused(tmp_path):
-    told = answered(tmp_path, 40, seed=1)
-    assert min(told["answered"], told["refused"]) > 5
+    told = answered(tmp_path, 15, seed=1)  # a study has a thousand
+    assert min(told["answered"], told["refused"]) > 2
 
 
 @pytest.mark.study

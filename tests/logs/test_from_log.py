@@ -17,7 +17,7 @@ from discreet.testing import ScriptedNoise
 from tests._tools.walking import algorithm
 
 RATES = {"blue": 0.2, "green": 0.5, "red": 0.9}
-KEY = Key("0123456789abcdef", 1_234_567, 89)
+KEY = Key("0123456789abcdef", (3, 456, 1_234_567, 89))
 COLUMNS = {"arm": "variant", "reward": "converted", "unit": "user"}
 
 
@@ -279,10 +279,17 @@ def test_a_random_order_does_not_follow_the_file():
 
 
 def test_each_row_of_a_unit_is_chosen_equally_often():
-    """Of two rows either; over keys, at a level of 1e-6. The reward tells them apart."""
-    log = pl.DataFrame({"user": ["a"] * 2, "variant": ["x"] * 2, "converted": [0, 1]})
-    chosen = [steps_by_arm(log, Key.draw())["x"] for _ in range(40)]
-    assert 4 <= sum(steps == [2**20] for steps in chosen) <= 36  # binomial: 2e-8 outside
+    """Of two rows either, for each unit anew, in a log of two days as well; at a level of 1e-6."""
+    units = [f"u{number}" for number in range(60)]  # each has an arm of its own
+    log = pl.DataFrame({"user": units * 2, "variant": units * 2, "converted": [0] * 60 + [1] * 60})
+    chosen = []
+    for _ in range(3):
+        steps = steps_by_arm(log, Key.draw())
+        chosen.append([steps[unit] == [2**20] for unit in units])
+    assert 56 <= np.sum(chosen) <= 124  # binomial: 2e-7 outside
+    assert len(set(map(tuple, chosen))) == 3
+    a_line = steps_by_arm(log, Key("5eed", (0, 0, 1000, 17)))  # by which all would be chosen on the first day
+    assert all(a_line[unit] == [0] for unit in units)
 
 
 def test_where_selects(table):

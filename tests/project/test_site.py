@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("nbformat", reason="needs the extra docs")
+pytest.importorskip("sphinx", reason="needs the extra docs")
 
 from tools.site import command_line, http_api, pages, reference, tutorials
 from tools.site.__main__ import fetched

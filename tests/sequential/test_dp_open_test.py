@@ -93,6 +93,31 @@ def test_verdicts_and_evidence_agree():
     assert test.p_value("B") > 0.025
 
 
+@pytest.mark.parametrize("drifting", [False, True])
+def test_an_arm_that_passes_leaves_its_part_of_alpha_to_the_others_where_means_stay(drifting):
+    helped = 0
+    for seed in range(20):
+        test = finished((0.3, 0.42, 0.7), seed, drifting=drifting)
+        p = test.p_value("B")
+        assert test.verdicts["C"] == "shown"
+        if not drifting:
+            assert (test.verdicts["B"] == "shown") == (p <= 0.05)
+        elif test.verdicts["B"] == "shown":
+            assert p <= 0.025
+        helped += test.verdicts["B"] == "shown" and p > 0.025
+    assert helped == 0 if drifting else 3 <= helped < 20
+
+
+def test_many_open_runs_at_once_decide_as_the_object_does():
+    """With coins of 0.3, 0.42 and 0.7: as often, and after as many people."""
+    objects = [finished((0.3, 0.42, 0.7), seed) for seed in range(100)]
+    runs = open_runs_of(objects[0].rule, (0.3, 0.42, 0.7), 2000, np.random.default_rng(8))
+    taken = np.array([test.time for test in objects])
+    assert abs(taken.mean() - runs.people.mean()) <= 4.9 * taken.std() / 10
+    share = np.mean([test.verdicts["B"] == "shown" for test in objects])
+    assert abs(share - runs.shown[:, 0].mean()) <= 4.9 * 0.5 / 10
+
+
 def test_it_stops_at_its_cap_without_a_verdict():
     test = finished((0.3, 0.3), beta=None, max_pulls=1000)
     assert test.finished

@@ -8,6 +8,7 @@ import pytest
 import discreet
 from discreet import ArgumentError, DPTwoSampleTest, SimulatedNoise, Totals
 from discreet.sequential import _planned_looks as looks
+from discreet.sequential import _two_sample_runs as two_sample_runs
 from discreet.sequential._designs import LeadDesign
 from discreet.sequential._laws import difference_law, noise_law
 from discreet.sequential._planned_looks import cell_mean, fixed_size, looks_plan, spending
@@ -147,6 +148,35 @@ def test_several_arms_share_alpha():
     assert runs.shown[:, 1].mean() >= 0.8 - 4.75 * np.sqrt(0.16 / RUNS)
 
 
+def test_an_arm_that_passes_leaves_its_part_of_alpha_to_the_others(monkeypatch):
+    """Two of three arms are equal to the control: when the third passes, each of them has alpha/2."""
+    plan, rates = looks_plan(SMALL._replace(alpha=0.2 / 3)), [0.3, 0.6, 0.3, 0.3]
+
+    def alarms():
+        return runs_of(plan, rates, RUNS, np.random.default_rng(16)).shown[:, 1:].any(axis=1).sum()
+
+    usual, most = alarms(), allowed(RUNS, 0.2)
+    with monkeypatch.context() as patch:
+        patch.setattr(two_sample_runs, "_share_out", lambda *_: None)
+        assert alarms() < usual <= most
+    honest = looks.LooksPlan.limit
+    monkeypatch.setattr(
+        looks.LooksPlan, "limit", lambda self, look, pooled, more=0: honest(self, look, pooled, 6 * more)
+    )
+    assert alarms() > most
+
+
+def test_a_larger_part_of_alpha_lowers_the_last_limit_alone():
+    plan = looks_plan(SMALL)
+    for pooled in (plan.block, 2 * plan.block):
+        limits = [plan.limit(plan.looks, pooled, more) for more in (0.0, 0.01, 0.05, 0.2)]
+        assert limits == sorted(limits, reverse=True)
+        assert limits[-1] < limits[0]
+    cell, more = plan.cell(1, plan.block), 0.02
+    limits = [*(plan.cell_limit(look, cell) for look in range(1, plan.looks)), plan.cell_limit(plan.looks, cell, more)]
+    assert first_passage(plan, cell_mean(cell), limits) <= plan.alpha * (1 - looks._POOLED) + more
+
+
 def test_an_arm_that_may_be_a_little_worse_passes_by_its_margin():
     design = LeadDesign(0.3, 0.0, 0.1, 0.05, 0.2, 1.0, WIDTH)
     plan = looks_plan(design)
@@ -263,6 +293,25 @@ def test_the_upper_end_is_where_the_chance_of_more_is_that_of_its_level():
     assert plan._chance_above(*seen, upper - 1e-4) < level <= plan._chance_above(*seen, upper)
 
 
+def test_a_verdict_by_what_others_have_left_and_its_interval_agree():
+    helped = 0
+    for seed in range(60):
+        test = finished((0.3, 0.6, 0.41), seed)
+        plan = test.schedule
+        for arm, other in ((1, 2), (2, 1)):
+            leads, pooled = test._differences[arm], test._pooled_at[arm]
+            own = leads[-1] >= plan.limit(len(leads), pooled)
+            at_end = len(leads) == plan.looks and test._shown.count(other)
+            shared = not own and at_end and leads[-1] >= plan.limit(plan.looks, pooled, 0.025)
+            name = "ABC"[arm]
+            assert (test.verdicts[name] == "shown") == (own or shared)
+            assert test.confidence(name) == pytest.approx(0.9 if shared else 0.95)
+            assert (test.interval(name)[0] > 0) == (own or shared)
+            assert (test.p_value(name) <= 0.05) >= shared
+            helped += bool(shared)
+    assert 3 <= helped < 30
+
+
 def test_a_passed_arm_is_pulled_no_more():
     test = next(one for seed in range(20) if (one := finished((0.3, 0.9, 0.38), seed)).epoch > 1)
     assert test.taken["B"] < test.taken["A"]
@@ -277,6 +326,13 @@ def test_the_ledger_of_a_test_says_more_at_no_cost():
     assert discreet.spent(test.ledger) == 1.0
 
 
+def test_words_have_the_units_of_the_rewards():
+    test = DPTwoSampleTest(["A", "B"], epsilon=1.0, base_rate=0.3, effect=0.15, margin=0.1, low=2, high=12)
+    assert "whether B is less than 1 worse than A, from a mean of 5, looking for +1.5;" in test.question
+    assert [row.hypothesis for row in test.forecast()] == ["arms are worse by 1", "B is better by 1.5"]
+    assert test.claim.startswith("B is still open")
+
+
 def test_looks_and_forecast_agree():
     test = DPTwoSampleTest(["A", "B"], epsilon=1.0, alpha=0.05, beta=0.2, base_rate=0.03, effect=0.003)
     planned, found = test.looks, test.forecast(per_day=2000)
@@ -287,6 +343,9 @@ def test_looks_and_forecast_agree():
     assert found[1].shown >= 0.8
     assert found[0].shown <= 0.05
     assert found[1].days == pytest.approx(found[1].mean / 2000)
+    other = DPTwoSampleTest(["A", "B"], epsilon=0.5, base_rate=0.03, effect=0.003).forecast()
+    assert round(other[0].high, -3) > other[0].at_most  # rounded it would be more than it can be
+    assert f"{round(other[0].high, -3):,.0f}" not in str(other)
     assert "people, mean" in str(found)
     assert "<table" in found._repr_html_()
     assert found.to_dict()["outlooks"][0]["at_most"] == found[0].at_most

@@ -25,7 +25,7 @@ AB = [(0.03, 0.1), (0.03, 0.2), (0.3, 0.1), (0.3, 0.2)]
 TOLD, LEADS = "Sequential tests", "A/B tests"
 
 
-def fresh_pairs(count=20, seed=20_261_118):
+def fresh_pairs(seed, count=20):
     """Pairs and epsilons that nothing was tuned on."""
     rng, found = np.random.default_rng(seed), []
     while len(found) < count:
@@ -83,16 +83,18 @@ def test_both_errors_of_exact_tests_and_what_they_take(cell, page):
     assert max(ratios) <= (1.4 if (null, alternative) in CLOSE and epsilon == 1 else 2.0)
 
 
-def test_twenty_fresh_pairs_take_at_most_twice_the_bound(page):
+@pytest.mark.parametrize("seed", [20_261_119, 20_261_120])
+def test_twenty_fresh_pairs_take_at_most_twice_the_bound(seed, page):
+    """The schedules were chosen by the pairs of seeds 20261118, 7 and 11, of which one takes 1.94 times the bound."""
     worst = []
-    for null, alternative, epsilon in fresh_pairs():
+    for null, alternative, epsilon in fresh_pairs(seed):
         plan = simple_plan(MeanDesign(null, alternative, 0.05, 0.05, epsilon, WIDTH))
         took = [plan.mean_rewards(alternative=side) for side in (False, True)]
         worst.append(max(one / bound for one, bound in zip(took, bounds(null, alternative, epsilon), strict=True)))
         assert plan.alpha <= 0.05
         assert plan.beta <= 0.05
     page(
-        TOLD, test="20 pairs that nothing was tuned on, by exact laws", runs=0, alpha=0.05, beta=0.05,
+        TOLD, test=f"20 pairs that nothing was tuned on (seed {seed}), by exact laws", runs=0, alpha=0.05, beta=0.05,
         over_the_bound=round(max(worst), 2),
     )  # fmt: skip
     assert max(worst) <= 2.0
@@ -169,12 +171,28 @@ def test_a_test_without_an_end(base, lift, page):
     assert found.given_up.mean() <= 0.2
 
 
-def test_false_alarms_of_several_arms_in_many_runs(page):
+@pytest.mark.parametrize("better", [0, 1, 2])
+def test_false_alarms_of_several_arms_in_many_runs(better, page):
+    """An arm that passes leaves its part of alpha to the others, which makes false alarms of these likelier."""
     runs = 50_000
     plan = looks_plan(LeadDesign(0.1, 0.03, 0.0, 0.05 / 3, 0.2, 1.0, WIDTH))
-    false = runs_of(plan, [0.1] * 4, runs, np.random.default_rng(59)).shown.any(axis=1).mean()
+    rates = [0.1, *[0.14] * better, *[0.1] * (3 - better)]
+    false = runs_of(plan, rates, runs, np.random.default_rng([59, better])).shown[:, better:].any(axis=1).mean()
     page(
-        LEADS, test="three arms against a control that are all equal", runs=runs, if_better="-", if_not="-",
-        at_most="-", power="-", alpha=round(float(false), 3),
+        LEADS, test=f"three arms, {better} of them better and the others equal to the control", runs=runs,
+        if_better="-", if_not="-", at_most="-", power="-", alpha=round(float(false), 3),
     )  # fmt: skip
     assert false <= 0.05
+
+
+@pytest.mark.parametrize("arms", [2, 3])
+def test_several_arms_that_are_better_help_each_other(arms, page):
+    runs = 20_000
+    plan = looks_plan(LeadDesign(0.1, 0.02, 0.0, 0.05 / arms, 0.2, 1.0, WIDTH))
+    shown = runs_of(plan, [0.1, *[0.12] * arms], runs, np.random.default_rng([61, arms])).shown
+    alone = runs_of(plan, [0.1, 0.12], runs, np.random.default_rng([61, 0])).shown.mean()
+    page(
+        "A/B tests of several arms, all better", arms=arms, runs=runs, each_is_shown=round(float(shown.mean()), 3),
+        all_are_shown=round(float(shown.all(axis=1).mean()), 3), with_their_own_part_alone=round(float(alone), 3),
+    )  # fmt: skip
+    assert shown.mean() > alone + 0.03

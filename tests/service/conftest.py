@@ -1,5 +1,8 @@
 import pytest
 
+from discreet.service.dashboard import shared
+from discreet.service.experiments import testmode
+from discreet.service.http import authorization
 from tests._tools import postgres
 from tests._tools.service_tools import BASE, Clock, World, crowd, make_tables, new_database, new_file
 
@@ -29,6 +32,16 @@ def url(request, tmp_path):
     if request.param == "sqlite":
         return new_file(request.getfixturevalue("file"), tmp_path)
     return new_database(request.getfixturevalue("server"))
+
+
+HOUR = 3600.0
+
+
+@pytest.fixture
+def unhurried(monkeypatch):
+    """What is remembered for a moment is remembered for an hour: a slow machine asks for nothing again."""
+    for module, name in ((authorization, "_MOMENT"), (testmode, "_FRESH"), (shared, "LASTS")):
+        monkeypatch.setattr(module, name, HOUR)
 
 
 @pytest.fixture

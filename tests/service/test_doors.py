@@ -26,6 +26,8 @@ from discreet.service.http.server import Settings
 from discreet.service.storage import group_commit
 from discreet.service.storage.group_commit import GroupCommit
 from tests._tools.live_service import served
+from tests._tools.patience import LONG
+from tests._tools.ports import free_port
 from tests._tools.service_tools import small
 
 # ---------------------------------------------------------------------- connections
@@ -57,7 +59,7 @@ def address():
 
 @contextlib.contextmanager
 def client(address):
-    with socket.create_connection(address, timeout=30) as opened:
+    with socket.create_connection(address, timeout=LONG) as opened:
         yield opened
 
 
@@ -158,6 +160,20 @@ def test_of_many_requests_sent_ahead_few_are_kept(address):
     assert cycles() - before <= AHEAD + 1
 
 
+def test_whoever_leaves_before_the_answers_leaves_no_line_in_the_log(caplog):
+    async def late(scope, receive, send):
+        await asyncio.sleep(0.01)
+        await echo(scope, receive, send)
+
+    with served(late, log_level="error", log_config=None, lifespan="off") as address:
+        for many in (AHEAD + 1, 5_000):
+            with client(address) as opened, contextlib.suppress(OSError):
+                opened.sendall(request() * many)
+            with client(address) as opened:
+                assert answer_to(opened, request()) == 200
+    assert [record.getMessage() for record in caplog.records] == []
+
+
 def cycles():
     """The number of requests that servers of this process keep."""
     gc.collect()
@@ -173,7 +189,7 @@ def test_one_address_has_so_many_connections_and_no_more(monkeypatch):
         with client(address) as fourth:
             assert status(fourth) == 503
         opened[0].close()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + LONG
         while time.monotonic() < deadline:
             with client(address) as again:
                 if answer_to(again, request()) == 200:
@@ -313,11 +329,14 @@ def gone():
 class Slow:
     """A database of which every transaction waits until the test lets it go."""
 
+    GROUPS = 2
+
     def __init__(self):
-        self.works, self.go = [], threading.Event()
+        self.begun, self.go = threading.Event(), threading.Event()
 
     def write(self, work):
-        self.go.wait(30)
+        self.begun.set()
+        assert self.go.wait(LONG)
         return work(None)
 
 
@@ -331,10 +350,10 @@ def test_a_transaction_has_so_many_rows_and_small_requests_go_first():
     async def crowd():
         commits = GroupCommit(database, answer, len)
         blocker = asyncio.ensure_future(commits.do("x"))
-        await asyncio.sleep(0.1)  # its transaction has begun
+        assert await asyncio.to_thread(database.begun.wait, LONG)
         sizes = [1000] * 6 + [1] * 20
         waiting = [asyncio.ensure_future(commits.do("y" * size)) for size in sizes]
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0)  # they have begun to wait
         database.go.set()
         await asyncio.gather(blocker, *waiting)
         commits.stop()
@@ -347,9 +366,11 @@ def test_a_transaction_has_so_many_rows_and_small_requests_go_first():
     assert all(any(len(work) == 1000 for work in works) for works in done[1:])
 
 
-def test_half_of_those_who_were_answered_are_waited_for(monkeypatch):
+@pytest.mark.parametrize("groups", [1, 2])
+def test_those_who_were_answered_are_waited_for(monkeypatch, groups):
     monkeypatch.setattr(group_commit, "_MOMENT", 3600.0)
-    database, done = Slow(), []
+    monkeypatch.setattr(Slow, "GROUPS", groups)
+    database, done, enough = Slow(), [], 8 // groups
 
     def answer(_, works):
         done.append(len(works))
@@ -365,14 +386,14 @@ def test_half_of_those_who_were_answered_are_waited_for(monkeypatch):
         await asyncio.sleep(0)
         database.go.set()
         await asyncio.gather(blocker, *waiting)
-        while commits._enough != 4:
+        while commits._enough != enough:
             await asyncio.sleep(0.01)
-        again = [asyncio.ensure_future(commits.do("z")) for _ in range(3)]
+        again = [asyncio.ensure_future(commits.do("z")) for _ in range(enough - 1)]
         await asyncio.sleep(0.05)
         assert done == [1, 8]
         again.append(asyncio.ensure_future(commits.do("z")))
         await asyncio.gather(*again)
-        assert done == [1, 8, 4]
+        assert done == [1, 8, enough]
         commits.stop()
 
     asyncio.run(crowd())
@@ -413,15 +434,13 @@ MIB = 2**20
 @contextlib.contextmanager
 def real_server(folder):
     """A service in a process of its own, and its address, its key and its process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "discreet", "serve", "--database", "attacked.db", "--port", str(port)]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         lines = iter(process.stdout.readline, "")
         key = next(line.split(": ")[1].strip() for line in lines if line.startswith("admin key"))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONG
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError), client(("127.0.0.1", port)):
                 break
@@ -429,7 +448,7 @@ def real_server(folder):
         yield ("127.0.0.1", port), key, process
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(LONG)
         process.stdout.close()
 
 
@@ -482,8 +501,17 @@ def large_bodies(address, key):
         thread.join()
 
 
+def requests_ahead(address, _):
+    with contextlib.ExitStack() as several:
+        for _ in range(200):
+            opened = several.enter_context(client(address))
+            with contextlib.suppress(OSError):
+                opened.sendall(b"GET / HTTP/1.1\r\n\r\n" * 14_000)  # as many as one read of the socket brings
+        time.sleep(1)
+
+
 ATTACKS = {"long keys": (long_keys, 30), "many keys": (many_keys, 30), "open heads": (open_heads, 100),
-           "large bodies": (large_bodies, 64 + 40)}  # fmt: skip
+           "requests ahead": (requests_ahead, 30), "large bodies": (large_bodies, 64 + 40)}  # fmt: skip
 
 
 @pytest.mark.study

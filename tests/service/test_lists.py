@@ -7,9 +7,9 @@ import pytest
 
 from discreet.service import threads
 from discreet.service.experiments.control import Control
-from discreet.service.http import authorization
 from discreet.service.messages import ExperimentsQuery, KeysQuery, LedgerQuery, NewKey
 from discreet.service.storage import schema
+from tests._tools.patience import LONG
 from tests._tools.service_copies import copies, statements
 from tests._tools.service_tools import draft, small
 
@@ -22,9 +22,9 @@ def release_one(world, name="banners", **more):
     return world
 
 
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize("stale", [False, True])
-def test_a_list_takes_as_many_statements_for_many_as_for_some(world, stale, monkeypatch):
-    monkeypatch.setattr(authorization, "_MOMENT", 3600.0)  # a key is looked up once, however slow the machine is
+def test_a_list_takes_as_many_statements_for_many_as_for_some(world, stale):
     release_one(world, privacy_unit="person")
     copies(world, "banners", MANY)
     if stale:  # snapshots that are behind: algorithms are rebuilt, from what was read at once
@@ -231,7 +231,7 @@ def stuck(monkeypatch):
 
     def wait(*given):
         begun.release()
-        assert go.wait(60)
+        assert go.wait(LONG)
         return original(*given)
 
     monkeypatch.setattr(Control, "experiments", wait)
@@ -252,7 +252,7 @@ def test_nobody_who_assigns_or_reports_waits_for_lists_and_too_many_of_them_are_
         for one in readers:
             one.start()
         for _ in readers:
-            assert begun.acquire(timeout=60)
+            assert begun.acquire(timeout=LONG)
         refused = web.get("/v1/experiments")
         assert refused.status_code == 503
         assert refused.headers["retry-after"] == "1"
@@ -275,6 +275,7 @@ def test_nobody_who_assigns_or_reports_waits_for_lists_and_too_many_of_them_are_
         assert web.get("/v1/experiments").status_code == 200
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_lists_take_no_connection_of_those_who_assign(world):
     world.start(**small())
     with world.web() as web:

@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import signal
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from discreet.service.experiments.control import Control
 from discreet.service.http import logs, workers
 from discreet.service.messages import NewKey
+from tests._tools.patience import LONG
 from tests._tools.service_tools import small
 
 ODD, UNIT = 0.7310585, "ann-of-green-gables"
@@ -112,7 +112,7 @@ def die(file, pulse):
     """A worker that notes that it lives, and waits."""
     with open(file, "a") as opened:
         opened.write(f"{os.getpid()}\n")
-    time.sleep(60)
+    time.sleep(LONG)
 
 
 def supervised(file):
@@ -127,7 +127,7 @@ def test_a_killed_worker_is_replaced_and_leaves_a_line(tmp_path):
     parent.start()
 
     def lives(count):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + LONG
         while not file.exists() or len(file.read_text().splitlines()) < count:
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -137,7 +137,7 @@ def test_a_killed_worker_is_replaced_and_leaves_a_line(tmp_path):
     os.kill(victim, signal.SIGKILL)
     lives(3)
     parent.terminate()
-    parent.join(60)
+    parent.join(LONG)
     assert parent.exitcode == 0
     said = (tmp_path / "lives.log").read_text()
     assert f"worker {victim} ended by SIGKILL; " in said
@@ -145,19 +145,18 @@ def test_a_killed_worker_is_replaced_and_leaves_a_line(tmp_path):
 
 
 def hang(file, pulse):
-    """A worker that serves for a moment, and hangs; the second one goes on serving."""
+    """A worker that serves for a moment, and hangs."""
     with open(file, "a") as opened:
         opened.write(f"{os.getpid()}\n")
-    first = len(Path(file).read_text().split()) == 1
-    for _ in range(5 if first else 10_000):
+    for _ in range(5):
         pulse.beat()
         time.sleep(0.02)
-    time.sleep(60)
+    time.sleep(LONG)
 
 
 def watched(file):
     logging.basicConfig(format="%(message)s", filename=f"{file}.log", force=True)
-    workers.SILENCE = 1.5
+    workers.SILENCE = 3.0
     workers.supervise(1, hang, file)
 
 
@@ -166,19 +165,17 @@ def test_a_worker_that_hangs_is_killed_and_replaced(tmp_path):
     file = tmp_path / "lives"
     parent = multiprocessing.get_context("spawn").Process(target=watched, args=(str(file),))
     parent.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LONG
     while not file.exists() or len(file.read_text().split()) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    time.sleep(2)  # longer than its silence may be: who serves is left alone
     parent.terminate()
-    parent.join(60)
+    parent.join(LONG)
     assert parent.exitcode == 0
-    victim, _ = file.read_text().split()
+    victim = file.read_text().split()[0]
     said = (tmp_path / "lives.log").read_text()
     assert f"worker {victim} has not served for " in said
     assert f"worker {victim} ended by SIGKILL; " in said
-    assert said.count("takes its place") == 1
 
 
 def test_a_worker_is_hung_by_its_silence_alone(monkeypatch):

@@ -8,6 +8,7 @@ from discreet.service.http.background import Closer
 from discreet.service.http.metrics import Metrics
 from discreet.service.http.server import Settings, prepare
 from tests._tools import postgres
+from tests._tools.patience import LONG
 from tests._tools.service_tools import World, crowd, make_tables, small
 
 pytestmark = [
@@ -32,7 +33,7 @@ def fail_over(servers):
     standby = postgres.Postgres(follows=primary)
     servers.append(standby)
     ((written,),) = primary.query("postgres", "SELECT pg_current_wal_lsn()")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + LONG
     while standby.query("postgres", f"SELECT pg_last_wal_replay_lsn() < '{written}'") != [(False,)]:
         assert time.monotonic() < deadline, "the standby does not follow"
         time.sleep(0.05)

@@ -74,6 +74,14 @@ def test_an_arm_may_be_tested_to_be_no_worse(world):
     assert view.answer.startswith("B is not worse than A by 0.1 or more.")
 
 
+def test_sentences_have_the_units_of_the_rewards(world):
+    view = play(world, {"A": 0.3, "B": 0.3, "C": 0.3}, low=0.0, high=50.0)
+    assert view.answer == (
+        "B and C were not shown to be better than A. If one of them were better by 5, that would be missed in at most "
+        "20 % of tests."
+    )
+
+
 def test_verdicts_are_the_same_from_the_releases_as_from_the_snapshot(world):
     view = play(world, {"A": 0.3, "B": 0.42, "C": 0.3}, most=1)
     replayed = standing._of(world.replayed("banners"))

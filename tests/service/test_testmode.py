@@ -335,6 +335,7 @@ def test_running_experiments_are_served_beside_a_test_in_one_batch(tested):
     assert tested.sums("real") == {{"a": 0, "b": 1}[real["arm"]]: (1, 0)}
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_requests_of_running_experiments_ask_for_no_test(world):
     world.start(**small())
     with world.web() as web:

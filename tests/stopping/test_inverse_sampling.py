@@ -99,6 +99,23 @@ def test_the_promise_is_kept_at_the_worst_means(alpha, beta, epsilon):
     assert beta / 3 < worst <= beta
 
 
+@pytest.mark.parametrize(("alpha", "epsilon", "tests"), [(0.1, 1.0, 1100), (0.1, 0.03, 400), (0.5, 1.0, 140)])
+def test_the_steps_that_are_cut_off_have_hardly_any_chance(alpha, epsilon, tests, monkeypatch):
+    lost, honest = [], FirstPassage._kernel
+
+    def kernel(passage, sums, count):
+        weights = honest(passage, sums, count)
+        least, gap = passage._offset * passage.spacing, count - passage.count
+        ones = stats.hypergeom(count, sums[[0, -1]], gap)
+        lost.append(max(ones.cdf(least - 1) + ones.sf(least + len(weights) - 1)))
+        return weights
+
+    monkeypatch.setattr(FirstPassage, "_kernel", kernel)
+    assert Schedule(alpha, 0.05, epsilon).tests[tests] is not None
+    assert len(lost) >= tests
+    assert 0 < sum(lost) < 1e-6 * 0.05
+
+
 def test_a_lower_level_would_break_the_promise():
     """A planted error: levels three percent and a step lower."""
     schedule = Schedule(0.3, 0.05, 2.0)
@@ -118,6 +135,18 @@ def test_estimates_fall_and_levels_can_be_reached(alpha, beta, epsilon):
     assert all(one.count < other.count for one, other in pairwise(tests))
     assert all(test.level <= test.count for test in tests)
     assert tests[0].estimate == 1 - alpha
+
+
+def test_levels_stay_where_they_are_for_rare_rewards_and_much_noise(monkeypatch):
+    """Also a planted error: sums where noise alone may halt a test are not followed one by one."""
+
+    def rise():
+        schedule = Schedule(0.2, 0.05, 0.01)
+        return schedule.tests[240].level / schedule.tests[90].level
+
+    assert 0.95 < rise() < 1.05
+    monkeypatch.setattr("discreet.stopping._inverse.schedule._HOPELESS", -math.inf)
+    assert rise() > 1.2
 
 
 def test_the_least_level_is_the_least():

@@ -16,7 +16,7 @@ from discreet.testing import ScriptedNoise
 from tests._tools import postgres
 
 pytestmark = pytest.mark.system
-KEY = Key("5eed", 1_000_003, 17)
+KEY = Key("5eed", (7, 77, 1_000_003, 17))
 ODD = [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, 2.0, -1.0, 0.5 * 2**-20, 1.5 * 2**-20, 0.3, 1 - 2**-21]
 
 

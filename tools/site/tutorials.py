@@ -61,7 +61,8 @@ def run(source: Path) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         try:
             client = NotebookClient(found, timeout=SECONDS, resources={"metadata": {"path": folder}})
-            client.coalesce_streams = True
+            client.coalesce_streams, client.startup_timeout = True, SECONDS
+            client.extra_arguments = ["--log-level=ERROR"]  # it would warn that loopback has no encryption
             client.execute()
         except CellExecutionError as error:
             raise SystemExit(f"{source.relative_to(ROOT)}: {error.ename}: {error.evalue}") from None

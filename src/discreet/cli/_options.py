@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from discreet.core.errors import ArgumentError
 from discreet.lab.engines import ENGINES
@@ -15,8 +16,30 @@ WORDS = {"true": True, "false": False, "none": None}
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
+
+class _Plain:
+    """A command whose flags are not listed as <bool>, as if they took a value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options and arguments, `--help` included."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if getattr(one, "is_flag", False):
+                one.metavar = ""
+        return found
+
+
+class _PlainCommand(_Plain, TyperCommand):
+    """A command."""
+
+
+class _PlainGroup(_Plain, TyperGroup):
+    """All commands."""
+
+
 app = typer.Typer(
     name="discreet",
+    cls=_PlainGroup,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
@@ -26,7 +49,12 @@ app = typer.Typer(
 def command(*examples: str) -> Callable[[Command], Command]:
     """Return a decorator for the function of a command, named after it, with examples at the end of its help."""
     epilog = "\n\n".join(["Examples:", *examples]) if examples else None
-    return lambda function: app.command(function.__name__.strip("_").replace("_", "-"), epilog=epilog)(function)
+
+    def add(function: Command) -> Command:
+        name = function.__name__.strip("_").replace("_", "-")
+        return app.command(name, cls=_PlainCommand, epilog=epilog)(function)
+
+    return add
 
 
 def first_sentence(kind: object) -> str:
@@ -102,7 +130,7 @@ def option(metavar: str, text: str, *names: str, **more: Any) -> Any:
 
 def flag(text: str, *names: str, **more: Any) -> Any:
     """Return an option without a value. See `option` for the arguments."""
-    return typer.Option(*names, help=text, metavar="", **more)  # no <bool>, as if it took one
+    return typer.Option(*names, help=text, **more)
 
 
 def whole(text: str, **more: Any) -> Any:

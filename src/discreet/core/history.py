@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from discreet._pictures import MARKERS, PALETTE, Line, Panel, Picture
+from discreet._pictures import MARKERS, Line, Panel, Picture, colours_of
 from discreet.core.grid import Grid
 from discreet.core.plans import Arm
 from discreet.core.probability.tails import hoeffding_radius
@@ -33,7 +33,7 @@ class Mean(NamedTuple):
     radius: float
 
 
-def mean_of(releases: Sequence[Release], grid: Grid) -> Mean | None:
+def mean_of(releases: Sequence[Release], grid: Grid, epoch: int | None = None) -> Mean | None:
     """Return the mean of all rewards of releases of one arm that share no reward; None where they say none.
 
     The radius takes every noise to be as large as the largest of them.
@@ -41,6 +41,7 @@ def mean_of(releases: Sequence[Release], grid: Grid) -> Mean | None:
     Args:
         releases: Releases of totals, in order.
         grid: The grid of the rewards.
+        epoch: The epoch that it stands for; by default the last release's.
     """
     rewards = sum(one.rewards for one in releases)
     if not rewards:
@@ -49,7 +50,7 @@ def mean_of(releases: Sequence[Release], grid: Grid) -> Mean | None:
     inverse = grid.width / max(noisy, default=grid.width)
     radius = hoeffding_radius(rewards, len(noisy), inverse, LEVEL) / rewards * grid.width * grid.step
     steps = sum(int(one.steps) for one in releases)
-    return Mean(last.epoch, last.arm, rewards, grid.mean(steps, rewards), radius)
+    return Mean(last.epoch if epoch is None else epoch, last.arm, rewards, grid.mean(steps, rewards), radius)
 
 
 def means(ledger: Iterable[Release], grid: Grid) -> Iterator[Mean]:
@@ -112,9 +113,9 @@ def running_means(ledger: Iterable[Release], grid: Grid, epochs: int) -> Iterato
 def _of_each(standing: dict[Arm, list[Release]], grid: Grid) -> Iterator[Mean]:
     epoch = max((own[-1].epoch for own in standing.values()), default=0)
     for own in standing.values():
-        found = mean_of(own, grid)
+        found = mean_of(own, grid, epoch)
         if found is not None:
-            yield found._replace(epoch=epoch)
+            yield found
 
 
 def picture(ledger: Sequence[Release], grid: Grid, epochs: int, viable: Sequence[Arm] | None = None) -> Picture:
@@ -155,8 +156,9 @@ def picture_of(
     last = max((own[-1].epoch for own in found.values()), default=0)
     stay = {arm for arm, own in found.items() if (own[-1].epoch == last if viable is None else arm in viable)}
     lines: list[Line] = []
+    colours = colours_of(list(found))
     for index, (arm, own) in enumerate(found.items()):
-        colour, marker = PALETTE[index % len(PALETTE)], "" if many else MARKERS[index % len(MARKERS)]
+        colour, marker = colours[index], "" if many else MARKERS[index % len(MARKERS)]
         x, y = [one.epoch for one in own], [one.mean for one in own]
         low, high = ([one.mean + sign * one.radius for one in own] for sign in (-1, 1))
         more = " (gone)" if arm not in stay else " (best)" if best is not None and arm == best else ""

@@ -346,7 +346,7 @@ class Plan(NamedTuple):
             return self
         before = query.counts[-1] - next(iter(self.pulls.values()))
         counts, limits = query.counts[:count], query.limits[:count]
-        cut = query._replace(counts=counts, limits=limits)
+        cut = ThresholdQuery(counts, limits, *query[2:])
         return Plan(self.epoch, dict.fromkeys(self.pulls, counts[-1] - before), cut, self.statistic)
 
     def within(self, phase: int, epoch: int) -> Plan:

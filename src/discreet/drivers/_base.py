@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from discreet._display import Page, Shown
+from discreet._display import Page, Shown, own_page
 from discreet.core import registry
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError, DiscreetError, PrivacyError, StateError
@@ -128,7 +128,7 @@ class Driver(Shown, Secret):
         return figure
 
     def _page(self) -> Page:
-        page: Page = self.algorithm._page()
+        page = own_page(self.algorithm)
         seeded = {"simulated": "the noise comes from a seed, and protects nobody"} if self.simulated else {}
         facts = {**page.facts, "finished": self.finished, **self._driver_facts(), **seeded}
         return replace(page, title=f"{type(self).__name__} of a {self._algorithm.key}", facts=facts)

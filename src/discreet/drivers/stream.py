@@ -279,7 +279,7 @@ class Stream(Driver):
         return {"sums": self._sums.state(), "collected": self._collected} if self._collected else {}
 
     def _restore_open(self, state: dict[str, Any]) -> None:
-        Stream._open(self)
+        self._open()
         if state:
             self._collected = int(state["collected"])
             self._missing -= self._collected

@@ -88,7 +88,8 @@ class Window:
         if self.clock is None:
             return f"after {deadline:,} tickets"
         moment = self.moment(deadline)
-        return f"from {f'{moment:%Y-%m-%d %H:%M:%S %Z}' if isinstance(moment, datetime) else f'{moment:g} seconds'} on"
+        shown = f"{moment:%Y-%m-%d %H:%M:%S %Z}" if isinstance(moment, datetime) else f"{moment:,.10g} seconds"
+        return f"from {shown} on"
 
     def __str__(self) -> str:
         return f"{self.length:,} tickets" if self.clock is None else str(timedelta(seconds=self.length))

@@ -291,7 +291,7 @@ def _epsilons(epsilon: float | Iterable[float]) -> list[float]:
 
 @dataclass(frozen=True)
 class _Pace:
-    """How fast people come, and how long a reward is waited for."""
+    """The pace at which people come, and the time for which a reward is waited for."""
 
     per_day: float | None
     window: timedelta | None

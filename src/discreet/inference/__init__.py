@@ -9,9 +9,9 @@
 >>> seen = discreet.inference.summary(epochs.ledger, control="A", level=0.95)
 >>> print(seen)  # doctest: +ELLIPSIS
 1,782 rewards in 18 releases; intervals of level 0.95, each valid at all looks together, at no further epsilon
-arm  rewards    mean          interval     lift              between       p  may be best
-A        891  0.2888  0.2384 to 0.3432  control                                        no
-B        891  0.3913  0.3367 to 0.4489  +35.5 %  +6.81 % and +73.3 %  0.0029          yes
+  arm  rewards    mean          interval     lift              between       p  may be best
+  A        891  0.2888  0.2384 to 0.3432  control                                        no
+  B        891  0.3913  0.3367 to 0.4489  +35.5 %  +6.81 % and +73.3 %  0.0029          yes
 needed: Each reward is drawn anew: whatever came before, its mean is that of its arm.
 needed: The mean of an arm stays the same during the run.
 ...

@@ -1,11 +1,11 @@
-"""A summary as rows, as a pandas table, as text and as HTML."""
+"""A summary as rows, as a pandas table, and as a page of text or HTML."""
 
 from __future__ import annotations
 
-import html
 import math
 from typing import TYPE_CHECKING, Any
 
+from discreet._display import Page, Table
 from discreet._install import needs
 from discreet._wording import plural
 
@@ -70,30 +70,11 @@ def to_pandas(seen: Summary) -> pd.DataFrame:
     return pd.DataFrame(rows(seen))
 
 
-def text(seen: Summary) -> str:
-    """Return the table and what it needs, for a terminal."""
-    cells = _cells(seen)
-    widths = [max(len(line[place]) for line in cells) for place in range(len(cells[0]))]
-    lines = [_heading(seen)]
-    for line in cells:
-        numbers = [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
-        lines.append("  ".join([line[0].ljust(widths[0]), *numbers]).rstrip())
-    lines += [f"needed: {need}" for need in seen.needs]
-    lines += [f"caution: {caution}" for caution in seen.cautions]
-    return "\n".join(lines)
-
-
-def page(seen: Summary) -> str:
-    """Return the table and what it needs as HTML."""
-    head, *body = ([html.escape(cell) for cell in line] for line in _cells(seen))
-    table = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in line)}</tr>" for line in body)
-    heads = "".join(f"<th>{cell}</th>" for cell in head)
-    notes = [f"<li>{html.escape(need)}</li>" for need in seen.needs]
-    notes += [f"<li><strong>Caution: {html.escape(caution)}</strong></li>" for caution in seen.cautions]
-    return (
-        f"<p>{html.escape(_heading(seen))}</p><table><thead><tr>{heads}</tr></thead><tbody>{table}</tbody></table>"
-        f"<p>Needed:</p><ul>{''.join(notes)}</ul>"
-    )
+def page(seen: Summary) -> Page:
+    """Return the table and what it needs, as text and HTML."""
+    head, *body = _cells(seen)
+    notes = [f"needed: {need}" for need in seen.needs] + [f"caution: {caution}" for caution in seen.cautions]
+    return Page(_heading(seen), tables=[Table(head, body, written=True, most=len(body))], notes=notes)
 
 
 def _heading(seen: Summary) -> str:

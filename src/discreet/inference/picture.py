@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet._install import needs
-from discreet._pictures import PALETTE, STYLES
+from discreet._pictures import PALETTE, STYLES, colours_of
 from discreet.core.errors import ArgumentError
 from discreet.core.plans import Arm
 
@@ -121,11 +121,12 @@ def plot(seen: Summary, ax: Axes | None = None) -> Figure:
 
 
 def _paint(seen: Summary, ax: Axes) -> None:
-    heights = []
-    for place, band in enumerate(bands(seen)):
+    heights, drawn = [], bands(seen)
+    colours = colours_of([band.arm for band in drawn])
+    for place, band in enumerate(drawn):
         if not band.rewards:
             continue
-        colour, style = PALETTE[place % len(PALETTE)], STYLES[place // len(PALETTE) % len(STYLES)]
+        colour, style = colours[place], STYLES[place // len(PALETTE) % len(STYLES)]
         ax.fill_between(band.rewards, band.lower, band.upper, color=colour, alpha=0.15, linewidth=0)
         for edge in (band.lower, band.upper):
             ax.plot(band.rewards, edge, color=colour, linewidth=0.6, alpha=0.6)
@@ -145,13 +146,15 @@ def _paint(seen: Summary, ax: Axes) -> None:
 
 def _mark(seen: Summary, ax: Axes) -> None:
     """Draw a line at each decision, with what was decided; labels of equal places stand below each other."""
+    first, last = (_rewards(seen, epoch) for epoch in (seen.looks[0], seen.looks[-1]))
     for place, (arm, rewards, better) in enumerate(sorted(decisions(seen), key=lambda one: one.rewards)):
         ax.axvline(rewards, color="#777777", linestyle=":", linewidth=1)
         words = f"{arm} {'beats' if better else 'is worse than'} {seen.control}"
+        inwards = 1 if rewards**2 < first * last else -1  # the side of the line with more room, on a logarithmic axis
         ax.annotate(
-            words, (rewards, 0.97 - 0.07 * (place % 12)), xycoords=("data", "axes fraction"), xytext=(-4, 0),
-            textcoords="offset points", ha="right", va="top", fontsize="small", color="#333333",
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
+            words, (rewards, 0.97 - 0.07 * (place % 12)), xycoords=("data", "axes fraction"), xytext=(4 * inwards, 0),
+            textcoords="offset points", ha="left" if inwards > 0 else "right", va="top", fontsize="small",
+            color="#333333", bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
         )  # fmt: skip
 
 

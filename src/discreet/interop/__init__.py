@@ -2,8 +2,8 @@
 
 `discreet.interop.river.RiverPolicy` plays a policy wherever river takes one, `discreet.interop.gymnasium.BanditEnv`
 makes an environment from an instance, and `in_lab` brings a policy of river or pymab into the lab.
-`discreet.interop.opendp.measurement` makes a stopping rule a measurement of OpenDP. Each library is imported when its
-module is.
+`discreet.interop.opendp.measurement` makes a stopping rule or a policy a measurement of OpenDP. Each library is
+imported when its module is.
 """
 
 import importlib

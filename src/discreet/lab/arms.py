@@ -1,17 +1,10 @@
-"""Reward distributions of simulated arms.
-
-An epoch needs only the sum of an arm's rewards. Where the sum has a distribution that is cheap to draw from (coins,
-dice, data columns) it is one draw, however many pulls there are; elsewhere rewards are drawn a chunk at a time. Either
-way each reward is rounded to the algorithm's grid before it is added, as real rewards are.
-"""
+"""Reward distributions of simulated arms."""
 
 import math
 import operator
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -22,135 +15,12 @@ from discreet.core.coins import CoinGrid
 from discreet.core.errors import ArgumentError
 from discreet.core.grid import Grid
 from discreet.lab.columns import read_column
+from discreet.lab.rewards import Rewards, options_of, short
 
-CHUNK = 65_536  # rewards drawn at a time: half a megabyte, which stays in the processor's cache
 LIMIT = 1e100  # the largest size of any parameter: sums and products of a few stay finite
 _DRAWS_PER_VALUE = 8  # drawing this many rewards costs about as much as one category of a multinomial
 _TAIL = 30.0  # standard deviations: probabilities this far out are still ordinary floats (about 1e-197)
 _FLATTEST = 100.0  # beyond this ratio of sd to range the formula for the truncated mean loses its digits
-
-
-class Rewards(ABC):
-    """Independent rewards of one arm in `[low, high]` with the exact mean `mean`, before any rounding.
-
-    >>> arm = Uniform(0.2, 0.8)
-    >>> arm.low, arm.high, arm.mean
-    (0.2, 0.8, 0.5)
-    >>> rng, grid = np.random.default_rng(1), Grid(0.0, 1.0)
-    >>> grid.mean(arm.total(rng, 1_000_000, grid), 1_000_000)
-    0.4999870064201355
-    """
-
-    __slots__ = ()
-
-    low: float
-    high: float
-    mean: float
-
-    def sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
-        """Return independent rewards.
-
-        Args:
-            rng: The generator that they are drawn from.
-            count: The number of rewards.
-        """
-        return self._sample(rng, count)
-
-    def total(self, rng: np.random.Generator, count: int, grid: Grid) -> int:
-        """Return the sum of independent rewards, each rounded to a grid, in grid steps.
-
-        Args:
-            rng: The generator that they are drawn from.
-            count: The number of rewards.
-            grid: The grid of the algorithm that gets them.
-
-        Raises:
-            ArgumentError: If the grid cannot hold every reward, or the count is no whole number of 0 or more.
-        """
-        return self.totals(rng, grid)(checks.whole("count", count, at_least=0))
-
-    def totals(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], int]:
-        """Return a function from a number of rewards to their sum: `total`, with its checks made once.
-
-        Args:
-            rng: The generator that rewards are drawn from.
-            grid: The grid of the algorithm that gets them.
-
-        Raises:
-            ArgumentError: If the grid cannot hold every reward.
-        """
-        self.check(grid)
-        return self.coins(rng, grid) if isinstance(grid, CoinGrid) else partial(self._total, rng, grid)
-
-    def coins(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], int]:
-        """Return a function from a number of rewards to the sum of the coins that they become, of 0 or the width.
-
-        Coins of independent rewards are independent, so any sum is one binomial draw.
-
-        Args:
-            rng: The generator that they are drawn from.
-            grid: The grid of the algorithm that gets them.
-        """
-        chance, width = min(1.0, self.mean / grid.high), grid.width
-        return lambda count: int(rng.binomial(count, chance)) * width
-
-    def one_by_one(self, rng: np.random.Generator, grid: Grid) -> Callable[[int], NDArray[np.int64]]:
-        """Return a function from a number of rewards to the next ones in steps: those that `totals` would draw alone.
-
-        Args:
-            rng: The generator that rewards are drawn from.
-            grid: The grid of the algorithm that gets them.
-        """
-        self.check(grid)
-        return lambda count: grid.encode_checked(self._sample(rng, count)).astype(np.int64)
-
-    def check(self, grid: Grid) -> None:
-        """Refuse a grid that cannot hold every reward of this arm.
-
-        >>> Beta(2, 5, high=10).check(Grid(0.0, 1.0))
-        Traceback (most recent call last):
-            ...
-        discreet.core.errors.ArgumentError: the arm Beta(2, 5, 0, 10) pays rewards in [0.0, 10.0], outside the
-        algorithm's range [0.0, 1.0]; widen its low and high, or rescale the arm
-        """
-        if not grid.low <= self.low <= self.high <= grid.high:
-            raise ArgumentError(
-                f"the arm {self} pays rewards in [{self.low}, {self.high}], outside the algorithm's range "
-                f"[{grid.low}, {grid.high}]; widen its low and high, or rescale the arm"
-            )
-
-    def two_values(self) -> tuple[float, float, float] | None:
-        """Return the smaller value, the larger one and its probability, or None for more than two values.
-
-        >>> Bernoulli(0.1).two_values(), Discrete([1, -1], [3, 1]).two_values(), Empirical([0, 1, 2]).two_values()
-        ((0.0, 1.0, 0.1), (-1.0, 1.0, 0.75), None)
-        """
-        values, chances = self._atoms()
-        different = np.unique(values)
-        if different.size not in (1, 2):
-            return None
-        return float(different[0]), float(different[-1]), min(sum(chances[values == different[-1]].tolist()), 1.0)
-
-    def _atoms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the values of a discrete distribution and their probabilities; nothing for another one."""
-        return np.empty(0), np.empty(0)
-
-    def __str__(self) -> str:
-        name = type(self).__name__.removeprefix("Truncated")
-        return f"{name}({_short(*(getattr(self, option) for option in _options(self)))})"
-
-    @abstractmethod
-    def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
-        """Return `count` independent rewards."""
-
-    def _total(self, rng: np.random.Generator, grid: Grid, count: int) -> int:
-        sizes = (min(CHUNK, count - done) for done in range(0, count, CHUNK))
-        return sum(grid.total(self._sample(rng, size)) for size in sizes)
-
-    def _set(self, **values: Any) -> None:
-        """Set checked and derived fields of a frozen arm; for `__post_init__` only."""
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +118,7 @@ class Discrete(Rewards):
         self._set(_paid=paid, _chances=chances)
 
     def __str__(self) -> str:
-        pairs = (f"{_short(value)}:{_short(weight)}" for value, weight in zip(self.values, self.weights, strict=True))
+        pairs = (f"{short(value)}:{short(weight)}" for value, weight in zip(self.values, self.weights, strict=True))
         return f"Discrete({', '.join(pairs)})"
 
     def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
@@ -314,7 +184,7 @@ class Empirical(Rewards):
         return cls(tuple(read_column(path, column, limit=LIMIT)))
 
     def __str__(self) -> str:
-        return f"Empirical({len(self.values):,} values in [{_short(self.low, self.high)}], mean {self.mean:.6g})"
+        return f"Empirical({len(self.values):,} values in [{short(self.low, self.high)}], mean {self.mean:.6g})"
 
     def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
         return self._column[rng.integers(self._column.size, size=count)]
@@ -357,7 +227,7 @@ class Beta(Rewards):
 
     def __str__(self) -> str:
         bounds = () if (self.low, self.high) == (0.0, 1.0) else (self.low, self.high)
-        return f"Beta({_short(self.a, self.b, *bounds)})"
+        return f"Beta({short(self.a, self.b, *bounds)})"
 
     def _sample(self, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
         return np.clip(self.low + (self.high - self.low) * rng.beta(self.a, self.b, size=count), self.low, self.high)
@@ -456,12 +326,7 @@ def to_state(arm: Rewards) -> dict[str, Any]:
     >>> to_state(Beta(2, 5))
     {'kind': 'Beta', 'a': 2.0, 'b': 5.0, 'low': 0.0, 'high': 1.0}
     """
-    return {"kind": type(arm).__name__, **{name: getattr(arm, name) for name in _options(arm)}}
-
-
-def _options(arm: Any) -> list[str]:
-    """Return the names of what an arm is made from."""
-    return [entry.name for entry in fields(arm) if entry.init]
+    return {"kind": type(arm).__name__, **{name: getattr(arm, name) for name in options_of(arm)}}
 
 
 def from_state(state: dict[str, Any]) -> Rewards:
@@ -520,12 +385,3 @@ def _numbers(name: str, values: Any) -> tuple[float, ...]:
     if bad.size:
         raise ArgumentError(f"{name} must be finite numbers in [-{LIMIT:g}, {LIMIT:g}], got {bad[0]}")
     return tuple(floats.tolist())
-
-
-def _short(*numbers: float) -> str:
-    """Return numbers as short as they can be without losing a digit.
-
-    >>> _short(2.0, 0.1)
-    '2, 0.1'
-    """
-    return ", ".join(repr(number).removesuffix(".0") for number in numbers)

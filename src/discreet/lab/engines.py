@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from discreet._install import install
 from discreet.core.checks import choice, whole
 from discreet.core.errors import ArgumentError
-from discreet.lab.scripts import check_script
+from discreet.lab.carried import check_script
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

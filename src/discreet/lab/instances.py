@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from discreet._display import Page, Shown, Table
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
-from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, Rewards, TruncatedNormal, Uniform
+from discreet.lab.arms import Bernoulli, Beta, Discrete, Empirical, TruncatedNormal, Uniform
+from discreet.lab.rewards import Rewards
 
 HIGH, LOW = 0.75, 0.25
 Floats = NDArray[np.float64]

@@ -20,9 +20,9 @@ from discreet.core.noise import Noise, SimulatedNoise
 from discreet.core.plans import Arm, Plan
 from discreet.core.statistics import Statistic
 from discreet.lab import instances
-from discreet.lab.arms import Rewards
 from discreet.lab.instances import Instance
 from discreet.lab.results import NEVER
+from discreet.lab.rewards import Rewards
 from discreet.lab.setting import Setting
 from discreet.mechanisms.curator import Curator
 from discreet.stopping import StoppingRule

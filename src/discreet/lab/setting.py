@@ -15,8 +15,9 @@ from discreet.core.errors import ArgumentError
 from discreet.core.options import field_names
 from discreet.core.registry import find
 from discreet.lab import instances
-from discreet.lab.arms import Rewards, from_state, to_state
+from discreet.lab.arms import from_state, to_state
 from discreet.lab.instances import Instance
+from discreet.lab.rewards import Rewards
 from discreet.mechanisms.curator import Curator
 
 ARMS, RUNS, SEED, HORIZON = 5, 30, 2019, 50_000_000  # the paper's defaults, and a seed

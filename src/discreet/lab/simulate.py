@@ -13,15 +13,14 @@ import numpy as np
 
 from discreet.core.algorithm import Algorithm
 from discreet.core.plans import Plan
-from discreet.lab.arms import Rewards
-from discreet.lab.carried import is_shipped, pack_class, unpack_class
+from discreet.lab.carried import is_shipped, may_start_processes, pack_class, unpack_class
 from discreet.lab.engines import Engine, Serial, make_engine
 from discreet.lab.instances import Instance
 from discreet.lab.kernels import find_program, find_steps
 from discreet.lab.progress import progress_bar
 from discreet.lab.results import NEVER, POLICY_ARRAYS, RULE_ARRAYS, Results, Simulation, join
+from discreet.lab.rewards import Rewards
 from discreet.lab.runs import one_run, play, seeded
-from discreet.lab.scripts import may_start_processes
 from discreet.lab.setting import SEED, Setting
 from discreet.lab.store import Store
 from discreet.lab.sweep import Entry, Name, league

@@ -22,6 +22,7 @@ from discreet.logs._times import ordering
 
 SKIP = "skip"
 _PRIME = 2**31 - 1  # products of two numbers below it are integers of 64 bits
+_LOTS = 4  # values of a random cubic are independent by fours: choices of two units from two rows each do not agree
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +31,16 @@ class Key:
 
     Args:
         text: The key of places.
-        factor: The factor of a row's lot.
-        shift: What is added to it.
+        lots: The coefficients of the polynomial whose values are the rows' lots, the highest power's first.
     """
 
     text: str
-    factor: int
-    shift: int
+    lots: tuple[int, ...]
 
     @classmethod
     def draw(cls) -> Key:
         """Return a key from the system's entropy."""
-        return cls(secrets.token_hex(16), 1 + secrets.randbelow(_PRIME - 1), secrets.randbelow(_PRIME))
+        return cls(secrets.token_hex(16), tuple(secrets.randbelow(_PRIME) for _ in range(_LOTS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +201,13 @@ def _default(reading: Reading, scale: Scale) -> Any:
 
 
 def _lot(row: Any, key: Key) -> Any:
-    """Return a number by which one row of a unit is chosen: each of two rows has the smaller one equally often.
+    """Return a number by which one row of a unit is chosen: each of its rows has the least one equally often.
 
-    It follows from the row's number in the log, which does not depend on rewards. Tables of databases have no such
-    numbers: there the engine draws it, so that each row of a unit is chosen equally often wherever it is stored.
+    It follows from the row's number in the log, which does not depend on rewards, by a random polynomial. A random line
+    would not do: where a log is sorted by day, it would choose the same day for most units. Tables of databases have no
+    such numbers: there the engine draws it, so that each row of a unit is chosen equally often wherever it is stored.
     """
-    return (row % _PRIME * key.factor + key.shift) % _PRIME
+    lot, *rest = key.lots
+    for coefficient in rest:
+        lot = (row % _PRIME * lot + coefficient) % _PRIME
+    return lot

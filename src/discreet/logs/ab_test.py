@@ -128,6 +128,26 @@ class TestAnswer(Answer):
         missed = f"A lead of {effect} over {expected} would have been missed with probability {test.beta:g}."
         return f"{arm} was not shown to be {claimed}: {seen}. {missed}"
 
+    @property
+    def void(self) -> str:
+        """What would make the verdict void, in a sentence."""
+        reading, test = self.reading, self.algorithm
+        found = ["arms that were not given to people by chance"]
+        if reading.unit is None:
+            found.append("people with several rows, if no unit is named")
+        if reading.order is not None and not getattr(test, "drifting", False):
+            found.append(f"means that change along {reading.order!r}")
+        found.append("rows that are lost for one arm more than for another")
+        return f"Void if there are {', '.join(found[:-1])}, or {found[-1]}."
+
+    def _notes(self) -> list[str]:
+        return [self.void, *super()._notes()]
+
+    @property
+    def _viable(self) -> Sequence[Arm]:
+        """All arms: a test does not look for the best one, so that none is gone."""
+        return self.algorithm.arms  # type: ignore[no-any-return]
+
     def difference(self, arm: Arm) -> tuple[tuple[float, float], float]:
         """Return the interval of an arm's mean minus the control's, and its confidence.
 
@@ -140,7 +160,7 @@ class TestAnswer(Answer):
         exact = test.interval(arm) if isinstance(test, DPTwoSampleTest) else None
         if exact is None:
             return self.summary.difference(arm).interval, self.summary.level
-        return (exact[0] * self._range, exact[1] * self._range), 1 - 2 * test.arm_alpha
+        return (exact[0] * self._range, exact[1] * self._range), test.confidence(arm)
 
     @property
     def _range(self) -> float:
@@ -180,6 +200,7 @@ class TestAnswer(Answer):
             "control": self.control,
             "verdicts": dict(self.verdicts),
             "shown": self.shown,
+            "void": self.void,
             "base_rate": test.base_rate,
             "effect": test.effect,
             "margin": test.margin,
@@ -263,9 +284,8 @@ def ab_test(
     guess = low + shares * max(0.01, 2 * margin / shares) if base_rate is None else checks.real("base_rate", base_rate)
     kind(["A", "B"], **design(guess))  # checks the options before the log is read
     reading = Reading(reward, arm, unit, order, where, missing, clip)
-    wanted = None if arms is None else list(map(text_of, arms))
-    with open_rows(log, reading, grid, wanted) as found:
-        names = _control_first(list(map(text_of, found.counts if wanted is None else wanted)), text_of(control))
+    with open_rows(log, reading, grid, arms) as found:
+        names = _control_first(found.arms, text_of(control))
         test, pilot = kind(names, **design(guess)), None
         if base_rate is None:  # nothing was drawn so far
             pilot = _pilot(found, names[0], epsilon, noise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -152,8 +152,12 @@ class Answer(Shown):
         tables = [Table(list(rows[0]), [list(row.values()) for row in rows])] if rows else []
         drawn = (lambda: png_of(self._picture())) if any(self._means().values()) else None
         title, more = self._headline()
-        notes = [*more, self.whom, self.source]
+        notes = [*more, *self._notes()]
         return Page(title, tables=tables, notes=notes, picture=drawn, about="means over the epochs")
+
+    def _notes(self) -> list[str]:
+        """Return the sentences at the end of its page."""
+        return [self.whom, self.source]
 
     # ------------------------------------------------------------------ as data
 
@@ -236,11 +240,14 @@ class Answer(Shown):
         return draw(self._picture())
 
     def _picture(self) -> Picture:
-        viable = self.algorithm.viable if self.algorithm.family == "policy" else None
-        made = picture_of(
-            self._means(), self.algorithm.grid, "noisy means of all rewards so far", viable, self.best_arm
-        )
+        title = "noisy means of all rewards so far"
+        made = picture_of(self._means(), self.algorithm.grid, title, self._viable, self.best_arm)
         return replace(made, title=fill(self._headline()[0], _TITLE))
+
+    @property
+    def _viable(self) -> Sequence[Arm] | None:
+        """The arms that are not shown as gone; None for all."""
+        return self.algorithm.viable if self.algorithm.family == "policy" else None
 
     def _left(self) -> dict[Arm, int]:
         """Return the epoch at whose end each arm that is not viable was eliminated."""

@@ -88,8 +88,7 @@ def best_arm(
 
     policy(["A", "B"])  # checks the options before the log is read
     reading = Reading(reward, arm, unit, order, where, missing, clip)
-    names = None if arms is None else list(map(text_of, arms))
-    return _run(log, reading, policy, Grid(low, high), arms=names, noise=noise)
+    return _run(log, reading, policy, Grid(low, high), arms=arms, noise=noise)
 
 
 def mean(
@@ -184,9 +183,8 @@ def replay(
         wanted = "a policy needs the column of arms as `arm`" if arm is None else "a rule has no arms: leave `arm` out"
         raise ArgumentError(f"{wanted}, got arm={arm!r}")
     expected = arms if known is None else None if family == "rule" else known
-    names = None if expected is None else list(map(text_of, expected))
     reading = Reading(reward, arm, unit, order, where, missing, clip)
-    return _run(log, reading, make, grid, arms=names, noise=noise, heading=heading)
+    return _run(log, reading, make, grid, arms=expected, noise=noise, heading=heading)
 
 
 def text_of(arm: Any) -> str:
@@ -218,7 +216,7 @@ def _run(
     make: Callable[[Sequence[str]], Any],
     grid: Grid,
     *,
-    arms: Sequence[str] | None = None,
+    arms: Sequence[Any] | None = None,
     noise: Noise | None = None,
     heading: bool | None = None,
 ) -> Answer:
@@ -229,13 +227,12 @@ def _run(
         reading: How it is read.
         make: Makes the algorithm for the arms of the log.
         grid: The algorithm's grid.
-        arms: The arms that there may be, by their names in the log; None for all that there are.
+        arms: The arms that there may be; None for all that there are.
         noise: A simulated source, or None.
         heading: True if a CSV file begins with a heading.
     """
     with open_rows(log, reading, grid, arms, heading) as found:
-        algorithm = make(list(found.counts) if arms is None else list(arms))
-        return answered(algorithm, found, noise)
+        return answered(make(found.arms), found, noise)
 
 
 class OpenRows(NamedTuple):
@@ -243,20 +240,22 @@ class OpenRows(NamedTuple):
 
     Attributes:
         rows: Its rows.
-        counts: The number of usable rows of each arm.
+        arms: The arms that there may be, by their names in the log.
+        usable: The number of rows that can be used.
         reading: How it was read.
         grid: The grid of the rows.
     """
 
     rows: Rows
-    counts: Mapping[Any, int]
+    arms: list[str]
+    usable: int
     reading: Reading
     grid: Grid
 
 
 @contextmanager
 def open_rows(
-    log: Any, reading: Reading, grid: Grid, arms: Sequence[str] | None, heading: bool | None = None
+    log: Any, reading: Reading, grid: Grid, arms: Sequence[Any] | None, heading: bool | None = None
 ) -> Iterator[OpenRows]:
     """Check the whole log and prepare it; its rows can be taken until the context ends.
 
@@ -264,9 +263,10 @@ def open_rows(
         log: The log.
         reading: How it is read.
         grid: The algorithm's grid.
-        arms: The arms that there may be, by their names in the log; None for all that there are.
+        arms: The arms that there may be; None for all that there are.
         heading: True if a CSV file begins with a heading.
     """
+    names = None if arms is None else list(map(text_of, arms))
     grid = Grid(grid.low, grid.high)  # a fine one, also for a rule that makes coins of what it is given
     if reading.missing is not None and not isinstance(reading.missing, str):
         grid.encode(reading.missing)
@@ -278,9 +278,10 @@ def open_rows(
             found = cells(source, reading, grid, key)
             if source.local:  # it is read once; elsewhere the engine reads its table twice
                 found = read.enter_context(found.cache())
-            counts = check(source, found, reading, grid, arms)
+            counts = check(source, found, reading, grid, names)
             rows = Rows(kept.enter_context(prepared(found, reading, key).cache()))
-        yield OpenRows(rows, counts, reading, grid)
+        there = list(map(text_of, counts)) if names is None else names
+        yield OpenRows(rows, there, sum(counts.values()), reading, grid)
 
 
 def answered(algorithm: Any, found: OpenRows, noise: Noise | None) -> Answer:
@@ -294,7 +295,7 @@ def answered(algorithm: Any, found: OpenRows, noise: Noise | None) -> Answer:
     names = {arm: "" if arm is None else text_of(arm) for arm in algorithm.taken}
     driver, used, reason = _drive(algorithm, found.rows, names, found.grid, noise)
     units = {arm: found.rows.available.get(name, 0) for arm, name in names.items()}
-    return Answer(driver.algorithm, driver.privacy, found.reading, reason, sum(found.counts.values()), units, used)
+    return Answer(driver.algorithm, driver.privacy, found.reading, reason, found.usable, units, used)
 
 
 def _only_column(source: Source) -> str:

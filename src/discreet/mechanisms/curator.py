@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
-from discreet._display import Page, Shown
+from discreet._display import Page, Shown, own_page
 from discreet.core.algorithm import Algorithm
 from discreet.core.errors import ArgumentError, PrivacyError, StateError
 from discreet.core.grid import Grid
@@ -98,7 +98,7 @@ class Curator(Shown, Secret):
 
     def _page(self) -> Page:
         """Return its promise; all else in it is secret."""
-        return replace(self.privacy._page(), title=f"curator of a promise: epsilon = {self.privacy.epsilon:g}")
+        return replace(own_page(self.privacy), title=f"curator of a promise: epsilon = {self.privacy.epsilon:g}")
 
     def release(self, plan: Plan, totals: Mapping[Arm, Any] | None = None) -> tuple[Release, ...]:
         """Take a plan's exact statistics, draw noise, and return what its query asks for.

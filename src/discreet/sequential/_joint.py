@@ -107,15 +107,15 @@ class OpenRule:
     lacks: Joint
     beta: float | None
 
-    def passes(self, arm: Numbers, control: Numbers, look: int) -> Any:
-        """Return, for each pair of totals, True if the arm passes.
+    def log_evidence(self, arm: Numbers, control: Numbers, look: int) -> Numbers:
+        """Return, for each pair of totals, the logarithm of the evidence for the arm; it passes at 1/alpha.
 
         Args:
             arm: Sums of the arm's released totals, of rewards rescaled to [0, 1].
             control: Sums of the control's.
             look: The number of releases of each.
         """
-        return self.better.log_evidence(arm, control, look * self.block, look) >= -math.log(self.alpha)
+        return self.better.log_evidence(arm, control, look * self.block, look)
 
     def gives_up(self, arm: Numbers, control: Numbers, look: int) -> Any:
         """Return, for each pair of totals, True if the arm is given up.

@@ -79,14 +79,15 @@ class LooksPlan:
     epsilon: float
     width: int
 
-    def limit(self, look: int, pooled: float) -> int:
+    def limit(self, look: int, pooled: float, more: float = 0.0) -> int:
         """Return the least difference that shows the arm better at a look.
 
         Args:
             look: The look's number, from 1.
             pooled: The sum of both arms' released totals so far, in rewards.
+            more: What the look may use besides, as the last one may of what other arms have left.
         """
-        return self.cell_limit(look, self.cell(look, math.ceil(pooled)))
+        return self.cell_limit(look, self.cell(look, math.ceil(pooled)), more)
 
     def cell(self, look: int, pooled: int) -> int:
         """Return the cell of the pooled mean that is nearest to 1/2 among those that are not ruled out.
@@ -99,7 +100,7 @@ class LooksPlan:
         smaller = min(pooled, count - pooled + 1)  # 1 minus each reward: the law of differences is the same
         return _cell(smaller, count, 2 * look, self.epsilon, self._pooled_level)
 
-    def cell_limit(self, look: int, cell: int) -> int:
+    def cell_limit(self, look: int, cell: int, more: float = 0.0) -> int:
         """Return the least difference that shows the arm better at a look, for a pooled mean in a cell.
 
         It is the largest of a few cells: limits grow with the variance but for the odd whole number.
@@ -107,13 +108,15 @@ class LooksPlan:
         Args:
             look: The look's number, from 1.
             cell: The cell.
+            more: What the look may use besides.
         """
         most = min(cell + _NEIGHBOURS, _LAST_CELL)
-        return max(self._limits(each, look)[look - 1] for each in range(cell, most + 1))
+        return max(self._limits(each, look, more)[look - 1] for each in range(cell, most + 1))
 
-    def _limits(self, cell: int, until: int) -> tuple[int, ...]:
-        spent = tuple(spending(self.looks, self.alpha * (1 - _POOLED))[:until].tolist())
-        return _limits(self._walk(cell), spent)
+    def _limits(self, cell: int, until: int, more: float = 0.0) -> tuple[int, ...]:
+        spent = spending(self.looks, self.alpha * (1 - _POOLED))[:until]
+        spent[-1] += more
+        return _limits(self._walk(cell), tuple(spent.tolist()))
 
     def _walk(self, cell: int) -> _Walk:
         mean = max(cell_mean(cell), abs(self.shift) / 2)  # there must be room for the shift
@@ -168,7 +171,7 @@ class LooksPlan:
         """
         return min(1.0, self.alpha * _POOLED + self._chance_beyond(differences, pooled, self.shift))
 
-    def interval(self, differences: Sequence[int], pooled: float) -> tuple[float, float]:
+    def interval(self, differences: Sequence[int], pooled: float, more: float = 0.0) -> tuple[float, float]:
         """Return the differences of means that the outcome does not rule out, each end with a chance of alpha.
 
         Its lower end is above the edge of the null hypothesis exactly if the arm has passed: it has the differences
@@ -178,8 +181,9 @@ class LooksPlan:
         Args:
             differences: The difference at each look so far.
             pooled: The sum of both arms' released totals so far.
+            more: The chance of each end beyond alpha, for an arm that has passed by what others have left.
         """
-        chance = self.alpha * (1 - _POOLED)
+        chance = self.alpha * (1 - _POOLED) + more
 
         def end(beyond: Callable[[Sequence[int], float, float], float], level: float) -> tuple[float, float]:
             """Return two differences, close to each other, between which a chance that grows crosses a level."""

@@ -19,7 +19,7 @@ from discreet.sequential._laws import Law, noise_law, total_law
 
 STEP = 0.02
 """Scores are log likelihood ratios in units of this."""
-SCHEDULES = (1.23, 1.23), (1.38, 0.92), (0.6, 0.3)
+SCHEDULES = (1.23, 1.23), (1.0, 1.0), (0.6, 0.3)
 """Sizes of the first block and of later ones that are tried, in units of the lower bound."""
 _RARE = 1e-11  # the chance of a total, below which its score is that of its neighbour
 _LOOKS = 400  # the most looks that a plan follows
@@ -34,9 +34,13 @@ def lower_bound(design: MeanDesign) -> float:
 
     It is kl(1 - alpha, beta)/d_epsilon, for the direction of d_epsilon in which it is larger.
     """
+    return kl(1 - design.alpha, design.beta) / min(_told(design))
+
+
+def _told(design: MeanDesign) -> tuple[float, float]:
+    """Return how much a private sample tells at most under each hypothesis, the null one first."""
     low, high, epsilon = design.null, design.alternative, design.epsilon
-    steps = min(private_kl(low, high, epsilon), private_kl(1 - high, 1 - low, epsilon))
-    return kl(1 - design.alpha, design.beta) / max(steps, 1e-300)
+    return max(private_kl(low, high, epsilon), 1e-300), max(private_kl(1 - high, 1 - low, epsilon), 1e-300)
 
 
 class Block(NamedTuple):
@@ -200,7 +204,7 @@ class SimplePlan:
 
 @lru_cache(maxsize=64)
 def simple_plan(design: MeanDesign) -> SimplePlan:
-    """Return the quickest plan of a few schedules that keeps both errors.
+    """Return the plan of a few schedules that keeps both errors and is nearest to the lower bounds.
 
     If none of them ends in time, blocks are doubled.
 
@@ -217,8 +221,21 @@ def simple_plan(design: MeanDesign) -> SimplePlan:
             plan = _with_thresholds(first, later, design)
             found.extend([] if plan is None else [plan])
         if found:
-            return min(found, key=lambda plan: max(plan.mean_rewards(alternative=side) for side in (False, True)))
+            return min(found, key=lambda plan: _over_the_bound(plan, design))
     raise ArgumentError("alpha and beta must be closer to each other: no plan of a test ends soon enough with these")
+
+
+def _over_the_bound(plan: SimplePlan, design: MeanDesign) -> float:
+    """Return how many times as many samples a plan takes as every private test, under the worse hypothesis.
+
+    Args:
+        plan: The plan.
+        design: The test.
+    """
+    alpha, beta = design.alpha, design.beta
+    least = kl(1 - alpha, beta), kl(1 - beta, alpha)
+    sides = zip((False, True), least, _told(design), strict=True)
+    return max(plan.mean_rewards(alternative=side) * told / each for side, each, told in sides)
 
 
 def _with_thresholds(first: Block, later: Block, design: MeanDesign) -> SimplePlan | None:

@@ -25,11 +25,11 @@ _USUAL_MISS = 0.2  # where no beta is given
 class TwoSampleTest(Policy):
     """Tests whether arms are better than a control: the first arm. Arms are pulled equally often, block by block.
 
-    The null hypothesis of an arm is that its mean is at most the control's minus `margin`; it is rejected wrongly with
-    probability alpha at most, for all arms together (Bonferroni: each arm has alpha/(K-1)). An arm whose question is
-    answered is pulled no more; the test ends with the last one.
+    The null hypothesis of an arm is that its mean is at most the control's minus `margin`. With probability 1 - alpha
+    no arm passes that should not: each of K-1 arms has alpha/(K-1), and those that pass leave their part to the others
+    (Holm). An arm whose question is answered is pulled no more; the test ends with the last one.
 
-    A subclass writes `block` and `_judge`.
+    A subclass writes `block`, `_judge` and `_passes`.
 
     Args:
         arms: The names of the arms; the first one is the control.
@@ -84,12 +84,24 @@ class TwoSampleTest(Policy):
 
     @abstractmethod
     def _judge(self, arm: int, steps: int, look: int) -> bool | None:
-        """Return True if an arm passes at this look, False if it is given up, None to go on.
+        """Return True if an arm passes at this look by its own part of alpha, False if it is given up, None to go on.
 
         Args:
             arm: The arm's index.
             steps: The total of it that was just released.
             look: The look's number, from 1.
+        """
+
+    @abstractmethod
+    def _passes(self, arm: int, level: float) -> bool:
+        """Return True if an arm that has not passed does so with a larger part of alpha, by what was released so far.
+
+        Whatever the looks, an arm that should not pass does so with this chance at most; and those that pass with a
+        part also do so with a larger one.
+
+        Args:
+            arm: The arm's index.
+            level: The part of alpha.
         """
 
     # ------------------------------------------------------------------ what anybody may read
@@ -101,7 +113,7 @@ class TwoSampleTest(Policy):
 
     @property
     def arm_alpha(self) -> float:
-        """The chance of a false alarm that one arm may use."""
+        """The chance of a false alarm that one arm may use by itself."""
         return self.alpha / (len(self.arms) - 1)
 
     @property
@@ -144,7 +156,7 @@ class TwoSampleTest(Policy):
     def claim(self) -> str:
         """The verdict in words."""
         control, about = self.control, "better than" if not self.margin else "not worse than"
-        by = f" by {self.margin:g} or more" if self.margin else ""
+        by = f" by {self._in_units(self.margin)} or more" if self.margin else ""
         by += " on average so far" if getattr(self, "drifting", False) else ""
         parts = []
         for arm, verdict in self.verdicts.items():
@@ -156,16 +168,39 @@ class TwoSampleTest(Policy):
     @property
     def question(self) -> str:
         """The question of the test, in words."""
-        names = ", ".join(map(str, self.arms[1:]))
+        names = " or ".join(map(str, self.arms[1:]))
         what = (
             f"whether {names} beats {self.control}"
             if not self.margin
-            else f"whether {names} is less than {self.margin:g} worse than {self.control}"
+            else f"whether {names} is less than {self._in_units(self.margin)} worse than {self.control}"
         )
+        base, effect = self._in_units(self.base_rate, self.grid.low), self._in_units(self.effect)
         return (
-            f"{what}, from a rate of {self.base_rate:.4g}, looking for {self.effect:+.4g}; false alarms with "
-            f"probability {self.alpha:g} at most, epsilon = {self.epsilon:g}"
+            f"{what}, from a {'rate' if (self.grid.low, self.grid.high) == (0.0, 1.0) else 'mean'} of {base}, looking "
+            f"for +{effect}; false alarms with probability {self.alpha:g} at most, epsilon = {self.epsilon:g}"
         )
+
+    @property
+    def _supposed(self) -> tuple[str, str]:
+        """Both hypotheses of a forecast, in words: no arm has the effect, and the last one does."""
+        worse = f"arms are worse by {self._in_units(self.margin)}" if self.margin else "no arm is better"
+        effect = f"better by {self._in_units(self.effect)}" if self.effect else f"as good as {self.control}"
+        return worse, f"{self.arms[-1]} is {effect}"
+
+    @property
+    def _forecast_for(self) -> str:
+        """The rewards that a forecast supposes, as the end of a sentence."""
+        base = self._in_units(self.base_rate, self.grid.low)
+        return f"for rewards of 0 and 1 and a control at {base}; people are those of all arms."
+
+    def _in_units(self, share: float, low: float = 0.0) -> str:
+        """Return a share of the range in the units of rewards.
+
+        Args:
+            share: The share.
+            low: The least reward, for a mean; 0 for a difference.
+        """
+        return f"{low + share * (self.grid.high - self.grid.low):.4g}"
 
     # ------------------------------------------------------------------ the course of a test
 
@@ -184,6 +219,17 @@ class TwoSampleTest(Policy):
             if found is not None:
                 self._open = [other for other in self._open if other != arm]
                 self._shown = [*self._shown, arm] if found else self._shown
+        self._share_out()
+
+    def _share_out(self) -> None:
+        """Let arms pass by the part of alpha that those which have passed leave to them, until none does (Holm)."""
+        others = range(1, len(self.arms))
+        while left := [arm for arm in others if arm not in self._shown] if self._shown else []:
+            found = [arm for arm in left if self._passes(arm, self.alpha / len(left))]
+            if not found:
+                return
+            self._shown = [*self._shown, *found]
+            self._open = [arm for arm in self._open if arm not in found]
 
     def _see(self, steps: dict[int, int]) -> None:
         """Take the totals of a look into account, before arms are judged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,19 +65,39 @@ def runs_of(plan: LooksPlan, rates: ArrayLike, runs: int, rng: np.random.Generat
             behind = open_ & (leads <= plan.give_up[look - 1])
             given_up |= behind
             open_ &= ~behind
+    for _ in range(others - 1):
+        _share_out(plan, leads, pooled, open_ & ~shown, shown)
     return Runs(people, shown, given_up)
 
 
-def limits_of(plan: LooksPlan, look: int, pooled: Numbers) -> Any:
+def _share_out(plan: LooksPlan, leads: Any, pooled: Numbers, last: Any, shown: Any) -> None:
+    """Let arms pass at the last look by the part of alpha that those which have passed leave to them, once (Holm).
+
+    Args:
+        plan: The looks and their limits, for the part of alpha that an arm has by itself.
+        leads: By run and arm, the difference from the control.
+        pooled: By run and arm, the sum of both arms' totals.
+        last: By run and arm, True for arms that have not passed and were not given up before the last look.
+        shown: By run and arm, True for those that have passed: it is changed.
+    """
+    others = shown.shape[1]
+    left = others - shown.sum(axis=1)
+    for count in range(1, others):
+        at = last & (left == count)[:, None]
+        shown[at] = leads[at] >= limits_of(plan, plan.looks, pooled[at], plan.alpha * (others / count - 1))
+
+
+def limits_of(plan: LooksPlan, look: int, pooled: Numbers, more: float = 0.0) -> Any:
     """Return the limit of a look for each pooled total.
 
     Args:
         plan: The looks and their limits.
         look: The look's number, from 1.
         pooled: Pooled totals, in rewards.
+        more: What the look may use besides.
     """
     values, places = np.unique(np.ceil(pooled).astype(np.int64), return_inverse=True)
-    return np.array([plan.limit(look, int(value)) for value in values], dtype=np.int64)[places]
+    return np.array([plan.limit(look, int(value), more) for value in values], dtype=np.int64)[places]
 
 
 def open_runs_of(rule: OpenRule, rates: ArrayLike, runs: int, rng: np.random.Generator, looks: int = _LOOKS) -> Runs:
@@ -92,7 +113,7 @@ def open_runs_of(rule: OpenRule, rates: ArrayLike, runs: int, rng: np.random.Gen
     moving = _by_look(rates, looks)
     others = moving.shape[1] - 1
     totals, people = np.zeros((runs, others + 1)), np.zeros(runs)
-    open_ = np.ones((runs, others), dtype=bool)
+    open_, most = np.ones((runs, others), dtype=bool), np.full((runs, others), -np.inf)
     shown, given_up = np.zeros_like(open_), np.zeros_like(open_)
     for look in range(1, looks + 1):
         going = np.flatnonzero(open_.any(axis=1))
@@ -104,11 +125,17 @@ def open_runs_of(rule: OpenRule, rates: ArrayLike, runs: int, rng: np.random.Gen
         for arm in range(others):
             rows = going[open_[going, arm]]
             pair = totals[rows, arm + 1], totals[rows, 0]
-            passed = rule.passes(*pair, look)
+            evidence = rule.log_evidence(*pair, look)
+            most[rows, arm] = np.maximum(most[rows, arm], evidence)
+            passed = evidence >= -math.log(rule.alpha)
             left = rule.gives_up(*pair, look) & ~passed
             shown[rows[passed], arm], given_up[rows[left], arm] = True, True
             open_[rows[passed | left], arm] = False
-    return Runs(people, shown, given_up)
+        for _ in range(others - 1 if rule.better.base is None else 0):  # what those that passed leave to others (Holm)
+            parts = others / np.maximum(1, others - shown.sum(axis=1, keepdims=True))
+            shown |= (parts > 1) & (most >= -np.log(rule.alpha * parts))
+            open_ &= ~shown
+    return Runs(people, shown, given_up & ~shown)
 
 
 def _by_look(rates: ArrayLike, looks: int) -> Numbers:

@@ -29,7 +29,8 @@ class DPOpenEndedTest(TwoSampleTest):
 
     Arms get equally many rewards, and after each block the noisy total of each is released once. Joint evidence of both
     arms against "the arm is at most as good as the control" is computed after each block, and the arm passes when it
-    reaches (K-1)/alpha. With `beta`, evidence against "the arm is better by the effect" gives it up at 1/beta.
+    reaches m/alpha, with m the number of arms that have not passed (Holm); where means may drift, (K-1)/alpha. With
+    `beta`, evidence against "the arm is better by the effect" gives it up at 1/beta.
 
     The promise, for rewards of any law in the range: the chance that any arm ever passes whose mean is not above the
     control's minus `margin` is at most `alpha`, however long it goes on. An arm that is better by `effect` is given up
@@ -109,6 +110,9 @@ class DPOpenEndedTest(TwoSampleTest):
             return True
         return False if rule.gives_up(*totals, look)[0] else None
 
+    def _passes(self, arm: int, level: float) -> bool:
+        return not self.drifting and self._most[arm] >= -math.log(level)
+
     # ------------------------------------------------------------------ what may be said
 
     def e_value(self, arm: object = None) -> float:
@@ -147,15 +151,13 @@ class DPOpenEndedTest(TwoSampleTest):
           B is better by 0.006        25,500  21,900        54,800  88 %                        6                  11
         Simulated 400 times, for rewards of 0 and 1 and a control at 0.03; people are those of all arms.
         """
-        last, rows = self.arms[-1], list[Outlook]()
+        rows = list[Outlook]()
+        worse, better = self._supposed
         if self.beta is not None:
-            worse = f"arms are worse by {self.margin:g}" if self.margin else "no arm is better"
             rows.append(self._outlook(worse, self.base_rate - self.margin, per_day))
-        better = f"{last} is better by {self.effect:g}" if self.effect else f"{last} is as good as {self.control}"
         rows.append(self._outlook(better, self.base_rate + self.effect, per_day))
         notes = (
-            f"Simulated {_RUNS:,} times, for rewards of 0 and 1 and a control at {self.base_rate:.4g}; people are "
-            "those of all arms.",
+            f"Simulated {_RUNS:,} times, {self._forecast_for}",
             *(() if self.beta else ("If nothing is there, it goes on for ever: give beta to have it give up.",)),
         )
         return TestForecast(f"{self.question}: {self.key}", tuple(rows), per_day, notes)

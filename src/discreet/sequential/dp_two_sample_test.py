@@ -55,7 +55,7 @@ class DPTwoSampleTest(TwoSampleTest):
     The promise, for arms whose rewards are 0 or 1 (`low` or `high`) with means that stay: the chance that any arm
     passes whose mean is not above the control's minus `margin` is at most `alpha`, whatever the rates. An arm that is
     better by `effect` passes with probability 1 - `beta` if the control's rate is `base_rate`. Several arms share alpha
-    (Bonferroni), and each has that power. Proved in docs/proofs/sequential-tests.md. If means drift, nothing is
+    (Holm), and each has that power at least. Proved in docs/proofs/sequential-tests.md. If means drift, nothing is
     promised: take `dp-ab-open` with drifting=True.
 
     Private because each reward is in one block of one arm, whose total is released once; the blocks were fixed in
@@ -123,17 +123,25 @@ class DPTwoSampleTest(TwoSampleTest):
             return False
         return None
 
+    def _passes(self, arm: int, level: float) -> bool:
+        schedule, found = self.schedule, self._differences[arm]
+        if len(found) < schedule.looks:  # given up earlier, or not there yet
+            return False
+        return found[-1] >= schedule.limit(schedule.looks, self._pooled_at[arm], level - self.arm_alpha)
+
     # ------------------------------------------------------------------ what may be said
 
     def p_value(self, arm: object = None) -> float | None:
-        """Return an arm's p-value, at most alpha/(K-1) where it has passed; None while it is open.
+        """Return an arm's p-value, by itself: at most alpha/(K-1) where it has passed by its own part of alpha.
+
+        It is None while the arm is open.
 
         It is the chance, at the edge of the null hypothesis, to reach a limit sooner, or so large a lead at this look.
 
         Args:
             arm: The arm; by default the only one beside the control, or the last one.
         """
-        index = len(self.arms) - 1 if arm is None else self._index[arm]  # type: ignore[index]
+        index = self._at(arm)
         if not index or index in self._open:
             return None
         return self.schedule.p_value(self._differences[index], self._pooled_at[index])
@@ -141,15 +149,33 @@ class DPTwoSampleTest(TwoSampleTest):
     def interval(self, arm: object = None) -> tuple[float, float] | None:
         """Return the differences from the control, as shares of the range, that are not ruled out; None while open.
 
-        Each end is wrong with a chance of alpha/(K-1), and the lower one lies above -margin exactly if the arm passed.
+        Each end is wrong with the chance that `confidence` leaves, and the lower one lies above -margin exactly if the
+        arm passed.
 
         Args:
             arm: The arm; by default the only one beside the control, or the last one.
         """
-        index = len(self.arms) - 1 if arm is None else self._index[arm]  # type: ignore[index]
+        index = self._at(arm)
         if not index or index in self._open:
             return None
-        return self.schedule.interval(self._differences[index], self._pooled_at[index])
+        more = self.alpha - self.arm_alpha if self._shared(index) else 0.0
+        return self.schedule.interval(self._differences[index], self._pooled_at[index], more)
+
+    def confidence(self, arm: object = None) -> float:
+        """Return the confidence of an arm's interval: 1 - 2 alpha/(K-1), or 1 - 2 alpha if others left it their part.
+
+        Args:
+            arm: The arm; by default the only one beside the control, or the last one.
+        """
+        return 1 - 2 * (self.alpha if self._shared(self._at(arm)) else self.arm_alpha)
+
+    def _shared(self, arm: int) -> bool:
+        """Return True if an arm has passed by the part of alpha that others have left."""
+        found = self._differences[arm]
+        return arm in self._shown and found[-1] < self.schedule.limit(len(found), self._pooled_at[arm])
+
+    def _at(self, arm: object) -> int:
+        return len(self.arms) - 1 if arm is None else self._index[arm]  # type: ignore[index]
 
     @property
     def looks(self) -> tuple[PlannedLook, ...]:
@@ -187,13 +213,8 @@ class DPTwoSampleTest(TwoSampleTest):
         ...
         """
         plan, count = self.schedule, len(self.arms)
-        last, most = self.arms[-1], plan.block * plan.looks * count
-        words = (
-            "no arm is better" if not self.margin else f"arms are worse by {self.margin:g}",
-            f"{last} is better by {self.effect:g}" if self.effect else f"{last} is as good as {self.control}",
-        )
-        rows = []
-        for said, rate in zip(words, self._rates, strict=True):
+        most, rows = plan.block * plan.looks * count, []
+        for said, rate in zip(self._supposed, self._rates, strict=True):
             if count == 2:
                 shown, ended = plan.course(self.base_rate, rate)
                 sizes, chances = 2 * plan.block * np.arange(1, plan.looks + 1), shown + ended
@@ -205,7 +226,7 @@ class DPTwoSampleTest(TwoSampleTest):
             rows.append(outlook(said, (runs.people, np.ones(RUNS)), float(passed.mean()), per_day, most))
         how = "Computed from the exact law of released totals" if count == 2 else f"Simulated {RUNS:,} times"
         notes = (
-            f"{how}, for rewards of 0 and 1 and a control at {self.base_rate:.4g}; people are those of all arms.",
+            f"{how}, {self._forecast_for}",
             "False alarms stay as rare whatever the rates; the chance to show an effect is for these.",
             f"The usual test with one look and no privacy would take {about(self.usual * count)} people.",
         )

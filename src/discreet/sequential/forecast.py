@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,7 @@ class TestForecast(Outlooks[Outlook]):
             "if": [row.hypothesis for row in self.outlooks],
             "people, mean": [rounded(row.mean) for row in self.outlooks],
             "median": [rounded(row.median) for row in self.outlooks],
-            "95 % of runs": [rounded(row.high) for row in self.outlooks],
+            "95 % of runs": [min(rounded(row.high), row.at_most or math.inf) for row in self.outlooks],
             "at most": [row.at_most for row in self.outlooks],
             "chance to show it": [_percent(row.shown) for row in self.outlooks],
             "days, mean": [_days(row.days) for row in self.outlooks],

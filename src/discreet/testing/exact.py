@@ -24,10 +24,11 @@ Probabilities = dict[Output, float]
 
 
 class ScriptedNoise:
-    """Noise that is read from a script, followed by zeros. It remembers the scale of each draw.
+    """Noise that is read from a script. It remembers the scale of each draw.
 
     Args:
         script: The draws, in order.
+        after: Each draw after the script.
 
     >>> noise = ScriptedNoise([3, -1])
     >>> noise.draws(2.0, 3).tolist(), noise.scales
@@ -36,8 +37,8 @@ class ScriptedNoise:
 
     simulated = True
 
-    def __init__(self, script: Sequence[int]) -> None:
-        self._script = script
+    def __init__(self, script: Sequence[int], after: int = 0) -> None:
+        self._script, self._after = script, after
         self.scales: list[float] = []
 
     def draws(self, scale: float, count: int) -> Integers:
@@ -50,7 +51,7 @@ class ScriptedNoise:
         start = len(self.scales)
         self.scales += [scale] * count
         served = list(self._script[start : start + count])
-        return np.array(served + [0] * (count - len(served)), dtype=np.int64)
+        return np.array(served + [self._after] * (count - len(served)), dtype=np.int64)
 
 
 @lru_cache(maxsize=4096)
@@ -140,14 +141,10 @@ def _all_runs(run: Callable[[Noise], Output], reach: int) -> Iterator[tuple[Outp
     checks.whole("reach", reach, at_least=0)
     script: list[int] = []
     while True:
-        noise = ScriptedNoise(script)
+        noise = ScriptedNoise(script, after=-reach)  # draws that are met for the first time have their lowest value
         output = run(noise)
         drawn = len(noise.scales)
-        if drawn > len(script):
-            # The run has drawn more noise than was scripted: run it again, with the new draws at their lowest value.
-            script = script + [-reach] * (drawn - len(script))
-            continue
-        script = script[:drawn]
+        script = (script + [-reach] * (drawn - len(script)))[:drawn]
         yield output, script, math.prod(map(probability, script, noise.scales))
         while script and script[-1] == reach:
             script.pop()

@@ -13,6 +13,7 @@ import pytest
 import discreet
 from discreet._install import install
 from tests._tools import examples
+from tests._tools.patience import LONG
 
 UNIT = ["--low", "0", "--high", "1"]
 ROUGH = ["--alpha", "0.5", "--beta", "1e-6", *UNIT]
@@ -231,7 +232,7 @@ def test_an_interrupt_says_what_was_spent(run, standard_input):
 
 def test_a_pipe():
     done = subprocess.run(
-        [*COMMAND, "-", *NAS, "--json"], input=ones(100_000), capture_output=True, text=True, timeout=60, check=True
+        [*COMMAND, "-", *NAS, "--json"], input=ones(100_000), capture_output=True, text=True, timeout=LONG, check=True
     )
     assert json.loads(done.stdout)["samples"] == ENOUGH
     assert done.stderr == ""
@@ -248,7 +249,7 @@ def test_a_slow_pipe_is_not_waited_for(rule, count):
         if rule is NAS:  # the row that is missing
             process.stdin.write(b"1")
             process.stdin.write(b"\n")
-        process.wait(60)
+        process.wait(LONG)
         found = json.loads(process.stdout.read())
         assert process.stderr.read() == b""
     assert process.returncode == 0
@@ -258,7 +259,7 @@ def test_a_slow_pipe_is_not_waited_for(rule, count):
 @pytest.mark.skipif(not shutil.which("yes"), reason="needs a shell")
 def test_a_writer_that_we_leave_is_not_our_trouble():
     line = f"yes 1 | {shlex.join([*COMMAND, '-', *PRIVATE])}"
-    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=LONG, check=True)
     assert done.stdout.startswith("mean ")
     assert done.stderr == ""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet._display import own_page
 from discreet.cli import _options as opt
 from discreet.cli._console import complain, show, show_json
 from discreet.core.errors import ArgumentError
@@ -111,7 +112,7 @@ def report(answer: Answer, json: bool, extra: dict[str, Any] | None = None) -> N
     if json:
         show_json({**answer.to_dict(), **(extra or {})})
     elif answer.reached:
-        page = answer._page()
+        page = own_page(answer)
         show(page.title, "bold", wrap=True)
         for table in page.tables:
             show("\n".join(table.lines()))

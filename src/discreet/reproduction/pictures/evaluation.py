@@ -5,9 +5,9 @@ the form without the factor K (`docs/paper.md`), so its figures show that one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +53,8 @@ Rows = Mapping[str, tuple[list[Simulation], Colour]]
 """Simulations and their colour, by their label."""
 
 
-class Figure(NamedTuple):
+@dataclass(frozen=True)
+class Figure:
     """A figure of the paper.
 
     Attributes:
@@ -94,7 +95,7 @@ def paper_figures(found: EvaluationFindings) -> list[Figure]:
     pairs = _pairs(wanted.epsilons)
     figures = [_five_arms(name, pairs) for name in wanted.instances]
     figures += [_all_arms(name, pair, wanted.arms) for name in wanted.instances for pair in reversed(pairs)]
-    return [figure._replace(number=str(number)) for number, figure in enumerate(figures, 1)]
+    return [replace(figure, number=str(number)) for number, figure in enumerate(figures, 1)]
 
 
 def withdrawn_figures(found: EvaluationFindings) -> list[Figure]:
@@ -103,7 +104,7 @@ def withdrawn_figures(found: EvaluationFindings) -> list[Figure]:
     figures = [_five_arms(name, _pairs(wanted.epsilons)) for name in wanted.instances]
     if {0.25, 1.0} <= set(wanted.epsilons):
         figures += [_all_arms(name, (0.25, 1.0), wanted.arms) for name in wanted.instances]
-    return [figure._replace(number=f"W{number}") for number, figure in enumerate(figures, 1)]
+    return [replace(figure, number=f"W{number}") for number, figure in enumerate(figures, 1)]
 
 
 def _pairs(epsilons: Sequence[float]) -> list[Sequence[float]]:

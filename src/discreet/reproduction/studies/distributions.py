@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.lab.arms import Rewards
 from discreet.lab.instances import as_rewards
 from discreet.lab.results import Simulation
+from discreet.lab.rewards import Rewards
 from discreet.lab.setting import SEED, Setting
 from discreet.reproduction._findings import setting_of
 from discreet.theory import two_point_lower_bound

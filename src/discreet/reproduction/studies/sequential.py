@@ -1,9 +1,9 @@
 """Sequential tests: samples over the least possible, and A/B tests in units of the usual test's size."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,7 +35,8 @@ SIDES = ("under_null", "under_alternative")
 _WIDTH = Grid(0.0, 1.0).width
 
 
-class Pair(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Pair:
     """A test between two means."""
 
     null: float
@@ -43,7 +44,8 @@ class Pair(NamedTuple):
     epsilon: float
 
 
-class Lead(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Lead:
     """An A/B test: the control's rate, and the lift that is looked for."""
 
     base: float
@@ -108,20 +110,20 @@ class SequentialFindings(Findings[SequentialStudy]):
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """A row for each pair of means: errors of the exact test, and samples over the lower bound."""
-        return [{**pair._asdict(), **_over_the_bound(pair, self.study.runs)} for pair in self.study.pairs]
+        return [{**asdict(pair), **_over_the_bound(pair, self.study.runs)} for pair in self.study.pairs]
 
     @cached_property
     def ab_rows(self) -> list[dict[str, Any]]:
         """A row for each A/B test: people in units of the usual test, chances to show B, and false alarms."""
         return [
-            {**lead._asdict(), **_next_to_the_usual(lead, self.study, [self.study.seed, index])}
+            {**asdict(lead), **_next_to_the_usual(lead, self.study, [self.study.seed, index])}
             for index, lead in enumerate(self.study.ab_tests)
         ]
 
 
 def _over_the_bound(pair: Pair, runs: int) -> dict[str, Any]:
     """Return errors and mean samples of both kinds of `dp-test`, in units of what every private test takes."""
-    low, high, epsilon = pair
+    low, high, epsilon = pair.null, pair.alternative, pair.epsilon
     design = MeanDesign(low, high, ALPHA, BETA, epsilon, _WIDTH)
     exact, by_evidence = simple_plan(design), chernoff_plan(design)
     least = [kl(1 - ALPHA, BETA) / private_kl(*way, epsilon) for way in ((low, high), (1 - high, 1 - low))]

@@ -16,8 +16,9 @@ from typing import Any, Self
 import numpy as np
 
 from discreet import theory
-from discreet.lab.arms import Bernoulli, Discrete, Rewards
+from discreet.lab.arms import Bernoulli, Discrete
 from discreet.lab.results import Simulation
+from discreet.lab.rewards import Rewards
 from discreet.lab.setting import SEED, Setting, accepts
 from discreet.lab.simulate import simulate_all
 from discreet.reproduction._findings import Findings, setting_of

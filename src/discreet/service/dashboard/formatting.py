@@ -46,8 +46,10 @@ def fixed(number: float, decimals: int) -> str:
 
     >>> fixed(0.5, 3), fixed(-0.25, 2)
     ('0.500', '−0.25')
+    >>> fixed(-0.0001, 2)
+    '0.00'
     """
-    return f"{number:,.{decimals}f}".replace("-", "−")
+    return f"{number:z,.{decimals}f}".replace("-", "−")
 
 
 def within(mean: float, radius: float | None) -> str:

@@ -116,10 +116,10 @@ def _about_values(description: Description, rewards: Sequence[float]) -> Iterato
     outside = [one for one in rewards if not low <= one <= high]
     if outside:
         share = f"All {len(rewards)}" if len(outside) == len(rewards) else f"{len(outside)} of {len(rewards)}"
-        words = (
-            f"{share} rewards are outside {low:g} to {high:g}, from {min(outside):g} to {max(outside):g}: each would "
-            "be moved to the nearer end."
-        )
+        least, most = min(outside), max(outside)
+        found = f"{least:g}" if least == most else f"from {least:g} to {most:g}"
+        are = "is" if len(outside) == 1 < len(rewards) else "are"
+        words = f"{share} rewards {are} outside {low:g} to {high:g} ({found}): each would be moved to the nearer end."
         advice = "Divide rewards so that they fit, or change the draft's range (low, high), which cannot be done later."
         kind = "all-out-of-range" if len(outside) == len(rewards) else "some-out-of-range"
         yield Finding("problem", kind, words, advice)

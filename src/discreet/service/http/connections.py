@@ -8,7 +8,7 @@ import contextlib
 from collections import Counter
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 HEAD_BYTES = 16_384
 """The largest head of a request: its first line and its headers."""
@@ -43,6 +43,7 @@ class Connection(HttpToolsProtocol):
         self._in_head = True
         self._in_body = False
         self._head_bytes = 0
+        self._answering: list[RequestResponseCycle] = []  # requests that are not answered yet
 
     # ------------------------------------------------------------------ connections
 
@@ -65,6 +66,7 @@ class Connection(HttpToolsProtocol):
             if not _open[self._address]:
                 del _open[self._address]
             self._address = None
+        self._give_up()
         super().connection_lost(exc)
 
     # ------------------------------------------------------------------ requests
@@ -95,12 +97,14 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """End a head. Of a connection that sends too many of them ahead nothing more is kept."""
         if len(self.pipeline) >= AHEAD:
-            self.transport.close()
+            self._close()
         if self.transport.is_closing():
             return
         self._in_head, self._in_body, self._head_bytes = False, True, 0
         self._expect(None)
         super().on_headers_complete()
+        self._answering = [one for one in self._answering if not one.response_complete]
+        self._answering.append(self.cycle)
 
     def on_message_complete(self) -> None:
         """End a body."""
@@ -120,7 +124,7 @@ class Connection(HttpToolsProtocol):
         if self._in_head:
             self._refuse(408, f"a head must arrive within {HEAD_SECONDS:g} seconds")
         else:
-            self.transport.close()  # the application sees that the client has gone
+            self._close()
 
     def _refuse(self, status: int, why: str) -> None:
         """Answer in a few bytes, and close the connection."""
@@ -128,7 +132,19 @@ class Connection(HttpToolsProtocol):
             return
         lines = [b"content-type: text/plain", b"connection: close", b"content-length: %d" % len(why), b"", why.encode()]
         self.transport.write(STATUS_LINE[status] + b"\r\n".join(lines))
+        self._close()
+
+    def _close(self) -> None:
+        """Close the connection."""
+        self._give_up()
         self.transport.close()
+
+    def _give_up(self) -> None:
+        """Tell requests that are not answered yet that the client has gone: else each would fail, and be logged."""
+        for one in self._answering:
+            one.disconnected = True
+            one.message_event.set()
+        self._answering.clear()
 
 
 def raise_file_limit() -> None:

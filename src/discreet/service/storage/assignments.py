@@ -44,7 +44,7 @@ _REPORT = f"""UPDATE assignment SET told = CASE told WHEN 0 THEN 1 WHEN 2 THEN 3
     RETURNING assignment.experiment, assignment.epoch, assignment.slot, unit, arm, told"""
 _RETRACT = f"UPDATE assignment SET told = 0 {_LISTED}"
 _ADD = """INSERT INTO counter (experiment, epoch, shard, arm, told, total)
-    VALUES (:experiment, :epoch, :shard, :arm, :told, :total)
+    SELECT rows.experiment, rows.epoch, :shard, rows.arm, rows.told, rows.total FROM {rows} WHERE true
     ON CONFLICT (experiment, epoch, shard, arm)
     DO UPDATE SET told = counter.told + excluded.told, total = counter.total + excluded.total"""
 
@@ -206,11 +206,8 @@ def add_totals(transaction: Transaction, shard: str, totals: Mapping[tuple[int, 
         shard: The writer's own part of the sums.
         totals: The number of rewards and their total in grid steps, by experiment, epoch and arm index.
     """
-    rows = [
-        {"experiment": experiment, "epoch": epoch, "shard": shard, "arm": arm, "told": count, "total": total}
-        for (experiment, epoch, arm), (count, total) in sorted(totals.items())
-    ]
-    transaction.run(_ADD, rows)
+    rows = [(*where, *figures) for where, figures in sorted(totals.items())]
+    transaction.each(_ADD, ("experiment", "epoch", "arm", "told", "total"), rows, shard=shard)
 
 
 def with_progress(transaction: Transaction, epochs: Sequence[Epoch]) -> list[Epoch]:

@@ -86,11 +86,8 @@ class GroupCommit(Generic[Work]):
         return len(self._small) + len(self._large)
 
     def _gather(self, last: int) -> None:
-        """Wait a few milliseconds for half of those who were answered or wait: they ask again, and share a transaction.
-
-        The other half comes in while that one is written.
-        """
-        self._enough = (last + self.waiting()) // 2
+        """Wait a few milliseconds for those who were answered, or half of them: they ask again, in one transaction."""
+        self._enough = last // self.database.GROUPS
         if last >= _SEVERAL and not self._stopped:
             self._wake.clear()
             if self.waiting() < self._enough:

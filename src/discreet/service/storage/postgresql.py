@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, get_type_hints
 
 from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.engine import make_url
@@ -23,9 +23,10 @@ _PLACE = """SELECT (SELECT system_identifier FROM pg_control_system()),
     (SELECT oid FROM pg_database WHERE datname = current_database())"""
 _ADVISORY = 1684632419  # the first key of our advisory locks
 _DEALT_ONCE = {"assignment_pkey", "unit_slot_pkey", "participant_pkey", "lease_pkey"}
-_SLOT, _LEASE = Slot._fields, Dealt._fields
+_SLOT, _LEASE = tuple(get_type_hints(Slot)), tuple(get_type_hints(Dealt))
 _LEASE_TYPES = dict.fromkeys(_LEASE[2:-2], "bigint") | dict.fromkeys(_LEASE[-2:], "float8")
-_TYPES = dict.fromkeys(("slot", "generation"), "bigint") | {"unit": "bytea", "arm": "smallint", "deadline": "float8"}
+_TYPES = dict.fromkeys(("slot", "generation", "told", "total"), "bigint")
+_TYPES |= {"unit": "bytea", "arm": "smallint", "deadline": "float8"}
 
 
 def _rows(names: Sequence[str], prefix: str = "all", types: Mapping[str, str] = _TYPES) -> str:

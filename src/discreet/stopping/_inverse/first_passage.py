@@ -17,7 +17,8 @@ _STEEP = 600.0  # exponents beyond this stand for it
 MOST_SUMS = 1000
 """The most sums that are followed: where there are more, every second one is left out."""
 _MORE = 3  # times as many, where there are few values of the level's noise
-_ROWS = 16  # the least rows of a dense block;
+_ROWS = 16  # the least rows of a dense block, if its product has
+_PRODUCTS = 2.0**18  # so many multiplications at most: beyond it a library's threads would wait for each other;
 _FEW = 2  # up to so many columns the dense blocks do not pay
 _VALUES = 24  # the most values of the level's noise that are followed one by one
 _EARLY = np.concatenate([np.arange(0, 1, 0.1), np.arange(1, 3, 0.25), np.arange(3, 8), np.arange(8, 700, 8)])
@@ -361,7 +362,8 @@ def _banded(kernel: Floats, values: Floats) -> Floats:
     if values.shape[1] <= _FEW:
         ahead = zip(kernel[::-1], range(width), strict=True)
         return sum((chances[:, None] * values[start : start + size] for chances, start in ahead), np.zeros(()))
-    rows = max(_ROWS, width // 2)
+    most = (math.sqrt(width**2 + 4 * _PRODUCTS / values.shape[1]) - width) / 2
+    rows = max(1, min(max(_ROWS, width // 2), int(most)))
     blocks = -(-size // rows)
     matrices = np.zeros((blocks, rows, rows + width))
     item = matrices.itemsize

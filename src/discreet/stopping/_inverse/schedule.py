@@ -19,7 +19,8 @@ _QUIET = 0.2  # of what the noises add to a level: values of the level's noise a
 _TRIAL = 1.7  # up to this many times the first test, no level may be beyond reach, or the first one
 _LATER = 1.15  # comes later by this factor
 _HIGHER = 1.1  # levels end where the normal approximation would for about so many times the variance
-_BELOW = 0.97  # the recursion follows sums of means down to this part of the least that matters
+_BELOW = 0.97  # the recursion follows sums of means down to this part of the least that matters,
+_HOPELESS = 14.0  # and to where a test lacks so many scales of its noise: sums below count as that one
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,9 @@ class Schedule:
         factor, largest, estimate = 1 + self.alpha / 2, 1.0, least
         while count <= LAST:
             lowest = least * largest  # of the estimates that are not too low
-            passage.advance(count, _BELOW * lowest / most, largest)
+            hopeless = (self._shape(count) - _HOPELESS / self.epsilon) / count
+            rarest = min(_BELOW * lowest / most, max(0.0, hopeless))
+            passage.advance(count, rarest, largest)
             level = round(factor * self._shape(count))
             highest = most * passage.largest_mean(level, self.chance, estimate / most)
             apart = math.log(highest / lowest) if highest > 0 else -self.alpha
@@ -134,7 +137,7 @@ class Schedule:
             yield InverseTest(count, level - passage.lowered if passage.lowered else level, estimate)
             wanted = _AGILITY * (self._reserve - apart / self.alpha) / self.alpha
             factor *= self.growth ** max(-_FASTEST, min(_FASTEST, wanted))
-            largest = passage.least_mean(self.chance, largest, largest / self.growth)
+            largest = max(rarest, passage.least_mean(self.chance, largest, largest / self.growth))
             count = max(count + 1, math.ceil(count * self.growth))
 
     def _first_count(self) -> int:

@@ -117,13 +117,14 @@ def verdicts(algorithm: Algorithm) -> dict[int, TestVerdict]:
     return {int(str(arm)): words[verdict] for arm, verdict in algorithm.verdicts.items()}
 
 
-def sentence(found: Mapping[str, TestVerdict], control: str, options: Mapping[str, Any]) -> str:
+def sentence(found: Mapping[str, TestVerdict], control: str, options: Mapping[str, Any], width: float = 1.0) -> str:
     """Return the verdicts of a test as sentences: what is claimed, and with which error.
 
     Args:
         found: The verdict on each arm but the control.
         control: The control.
         options: The options of the test.
+        width: The largest reward minus the least: margin and effect are shares of it.
 
     >>> options = {"alpha": 0.05, "beta": 0.2, "effect": 0.003, "margin": 0.0}
     >>> print(sentence({"B": "shown"}, "A", options))
@@ -134,7 +135,7 @@ def sentence(found: Mapping[str, TestVerdict], control: str, options: Mapping[st
     B was not shown to be better than A. If it were better by 0.003, that would be missed in at most 20 % of tests.
     """
     margin = options.get("margin") or 0.0
-    better = f"not worse than {control} by {number(margin)} or more" if margin else f"better than {control}"
+    better = f"not worse than {control} by {number(margin * width)} or more" if margin else f"better than {control}"
     by_verdict = {kind: [arm for arm, one in found.items() if one == kind] for kind in ("shown", "not shown", "open")}
     parts = []
     if shown := by_verdict["shown"]:
@@ -144,7 +145,8 @@ def sentence(found: Mapping[str, TestVerdict], control: str, options: Mapping[st
         parts.append(f"{_listed(hidden, 'and')} {'was' if len(hidden) == 1 else 'were'} not shown to be {better}.")
         if options.get("beta") is not None and options.get("effect"):
             missed = f"would be missed in at most {percent(options['beta'])} of tests"
-            parts.append(f"If it were better by {number(options['effect'])}, that {missed}.")
+            one = "it" if len(hidden) == 1 else "one of them"
+            parts.append(f"If {one} were better by {number(options['effect'] * width)}, that {missed}.")
     if waiting := by_verdict["open"]:
         parts.append(f"Whether {_listed(waiting, 'or')} is {better} is still open.")
     return " ".join(parts)

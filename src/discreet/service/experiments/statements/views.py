@@ -102,7 +102,8 @@ def _verdicts(description: Description, stands: Standing) -> dict[str, TestVerdi
 def _answer(description: Description, stands: Standing) -> str | None:
     if not stands.verdicts:
         return stands.answer
-    return testing.sentence(_verdicts(description, stands), description.control or "", description.options)
+    width = description.grid.high - description.grid.low
+    return testing.sentence(_verdicts(description, stands), description.control or "", description.options, width)
 
 
 def epoch_views(transaction: Transaction, row: Experiment) -> list[EpochView]:

@@ -130,7 +130,7 @@ class Checker:
         """Return what the last check of a ledger found, and of its experiments."""
         found = self._ledgers.get(population, Checked())
         others = tuple(problem for where, problem in list(self._experiments.values()) if where == population)
-        return found._replace(problems=found.problems + others)
+        return Checked(found.lines, found.at, found.problems + others)
 
     def _follow(self, transaction: Transaction, end: LedgerEnd, now: float, room: int) -> int:
         """Walk on along a ledger, and return the number of lines that were read."""

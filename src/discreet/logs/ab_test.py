@@ -130,7 +130,7 @@ class TestAnswer(Answer):
 
     @property
     def void(self) -> str:
-        """What would make the verdict void, in a sentence."""
+        """The conditions that would make the verdict void, in a sentence."""
         reading, test = self.reading, self.algorithm
         found = ["arms that were not given to people by chance"]
         if reading.unit is None:

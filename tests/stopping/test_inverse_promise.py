@@ -106,7 +106,10 @@ def test_any_law_takes_at_most_so_many_samples(epsilon, level, page):
     most = {}
     for name, (law, means) in LAWS.items():
         made = [law(mean) for mean in means]
-        runs = [simulate("dp-inverse", one, runs=RUNS, seed=5, alpha=0.1, beta=BETA, epsilon=epsilon) for one in made]
+        runs = [
+            simulate("dp-inverse", one, runs=RUNS, seed=5, low=0, high=1, alpha=0.1, beta=BETA, epsilon=epsilon)
+            for one in made
+        ]
         most[name] = max(float(found.samples.mean()) * one.mean / level for found, one in zip(runs, made, strict=True))
     named = {name: f"{times:.2f}" for name, times in most.items()}
     page("Samples of dp-inverse, any law", setting=f"epsilon = {epsilon}", **named)

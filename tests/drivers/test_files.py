@@ -139,12 +139,13 @@ def test_a_finished_file_can_be_loaded_and_has_nothing_secret(tmp_path):
         with pytest.raises(discreet.FinishedError, match="nothing left to ask"):
             bandit.ask()
         assert bandit.tell(ticket, 1.0) is Told.LATE
-        ledger, best = bandit.ledger, bandit.best_arm
+        ledger, best, served = bandit.ledger, bandit.best_arm, bandit.status().served
         bandit.detach()
         assert json.loads(path.read_text())["secret"] == {}
         again = Bandit.load(path)
         assert again.finished
         assert (again.ledger, again.best_arm, again.open_tickets) == (ledger, best, [])
+        assert again.status().served == served > 0
         with pytest.raises(discreet.FinishedError):
             again.ask()
         with pytest.raises(TicketError, match="not issued by this bandit"):  # its key was a secret, and is gone

@@ -82,7 +82,7 @@ def test_a_file_has_no_noise_but_a_thresholds_and_no_total_of_a_closed_epoch(cas
         if driver.algorithm.plan() is None:
             assert secret == {}
     assert set(json.loads(path.read_text())["public"]) <= {
-        "kind", "algorithm", "options", "simulated", "clip", "waiting", "window", "default_reward"
+        "kind", "algorithm", "options", "simulated", "clip", "waiting", "window", "default_reward", "served"
     }  # fmt: skip
 
 

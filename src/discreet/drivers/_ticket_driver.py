@@ -30,13 +30,14 @@ class TicketDriver(Driver):
     _rng: np.random.Generator
     clip: bool
     waiting: str
+    _served_before = 0  # tickets that were handed out before this object was made from a file
 
     def _begin(self, algorithm: Any, noise: Noise | None) -> None:
         super()._begin(algorithm, noise)
         self._thread_lock = threading.RLock()
         self._issuers = Issuers()
         self._default = None if self._default_reward is None else algorithm.grid.encode(self._default_reward)
-        self._epoch = OpenEpoch(None, 0, 0, None, self._rng)
+        self._epoch = OpenEpoch(None, 0, self._served_before, None, self._rng)
 
     def __getstate__(self) -> dict[str, Any]:
         with self._thread_lock:
@@ -96,6 +97,7 @@ class TicketDriver(Driver):
             "window": window,
             "clip": self.clip,
             "waiting": self.waiting,
+            "served": self._epoch.issued if self._plan is None else self._epoch.first,  # by the epochs that are closed
         }
 
     def _load_options(self, public: dict[str, Any], outside: dict[str, Any]) -> None:
@@ -106,6 +108,7 @@ class TicketDriver(Driver):
         self._window = None if window is None else Window.from_options(window, clock)
         self.clip = bool(public["clip"])
         self.waiting = checks.choice("waiting", public["waiting"], WAITING)
+        self._served_before = checks.whole("served", public["served"], at_least=0)
         self._check_window(None)
         self._rng = np.random.default_rng()
 

@@ -167,8 +167,9 @@ def test_the_mean_of_a_thousand_true_runs_is_near_the_forecast(case, name, page)
     policy = discreet.make_policy(name, range(len(rates)), beta=0.05, **options)
     found = race(policy, rates, 3000, seed=0).people
     off = found.mean() / people.mean() - 1
-    page("Forecasts", search=name, rates=str(rates), options=str(options), forecast=round(found.mean()),
-         true=round(people.mean()), off=f"{off:+.1%}")  # fmt: skip
+    options_said = ", ".join(f"{key} {value:g}" for key, value in options.items())
+    page("Forecasts", search=f"{name}, {options_said}, rates {', '.join(map(str, rates))}",
+         forecast=round(found.mean()), true=round(people.mean()), off=f"{off:+.1%}")  # fmt: skip
     print(f"{rates} {options}: forecast {found.mean():,.0f}, true mean {people.mean():,.0f}, {off:+.1%}")
     assert abs(off) < 0.05
     assert people.min() > 0

@@ -36,7 +36,8 @@ class OwnPolicy(Policy):
     returns `{"A": None}` for one arm until the horizon, if there is one, and None when it has finished. The epoch's
     rewards are collected, and each arm's mean is released once with noise. Then `learn(self, means)` gets these means,
     by the names of the arms, and writes what it makes of them into fields that `learned` declares. `plan` must depend
-    on nothing but options and such fields.
+    on nothing but options and such fields. A subclass that drops arms says which are left by a property `viable`, for
+    reports and pages; by default all of them are.
 
     It is private whatever a subclass does: it sees no reward, only means that the curator has released, and each reward
     is in one of them. So the regret can be wrong, and not the privacy.

@@ -87,6 +87,18 @@ def test_the_picture_shows_all_arms_and_the_moment_of_decision(eliminated):
     assert decided["C"].rewards in lines
 
 
+def test_intervals_of_a_single_look_can_be_seen():
+    bandit = Bandit(discreet.DPSuccessiveElimination(["A", "B"], epsilon=1.0, horizon=100_000), noise=SimulatedNoise(1))
+    while not bandit.ledger:
+        ticket = bandit.ask()
+        bandit.tell(ticket, float(ticket.arm == "B"))
+    seen = summary(bandit.ledger, control="A")
+    axes = seen.plot().axes[0]
+    drawn = {tuple(line.get_ydata()) for line in axes.lines if line.get_marker() == "_"}
+    assert drawn == {tuple(seen.interval("A")[:2]), tuple(seen.interval("B")[:2])}
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["3,660"]
+
+
 # ---------------------------------------------------------------------- what it says
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from discreet.inference.summary import Summary
 
 _SHOWN = 100  # looks with at least a hundredth of the rewards are shown as a whole
+_BESIDE = 1.06  # bars of arms with one look stand beside each other, by this factor
 
 
 class Band(NamedTuple):
@@ -127,16 +128,26 @@ def _paint(seen: Summary, ax: Axes) -> None:
         if not band.rewards:
             continue
         colour, style = colours[place], STYLES[place // len(PALETTE) % len(STYLES)]
-        ax.fill_between(band.rewards, band.lower, band.upper, color=colour, alpha=0.15, linewidth=0)
-        for edge in (band.lower, band.upper):
-            ax.plot(band.rewards, edge, color=colour, linewidth=0.6, alpha=0.6)
         label = f"{band.arm} (control)" if band.arm == seen.control and seen.control is not None else str(band.arm)
-        ax.plot(band.rewards, band.means, style, color=colour, marker="o", markersize=3, label=label)
+        if len(band.rewards) == 1:  # a band of one look has no width
+            at = band.rewards[0] * _BESIDE ** (place - (len(drawn) - 1) / 2)
+            ax.plot([at, at], [band.lower[0], band.upper[0]], color=colour, marker="_", markersize=8, linewidth=1.5)
+            ax.plot([at], band.means, style, color=colour, marker="o", markersize=5, label=label)
+        else:
+            ax.fill_between(band.rewards, band.lower, band.upper, color=colour, alpha=0.15, linewidth=0)
+            for edge in (band.lower, band.upper):
+                ax.plot(band.rewards, edge, color=colour, linewidth=0.6, alpha=0.6)
+            ax.plot(band.rewards, band.means, style, color=colour, marker="o", markersize=3, label=label)
         late = [place for place, rewards in enumerate(band.rewards) if rewards >= band.rewards[-1] / _SHOWN]
         heights += [column[place] for column in (band.lower, band.upper) for place in late]
     _mark(seen, ax)
     _limits(seen, ax, heights)
     ax.set_xscale("log")
+    if len(seen.looks) == 1:
+        rewards = _rewards(seen, seen.looks[0])
+        ax.set_xlim(rewards / 2, rewards * 2)
+        ax.set_xticks([rewards], [f"{rewards:,}"])
+        ax.minorticks_off()
     ax.set_xlabel("rewards of all arms that were released")
     ax.set_ylabel("mean reward")
     ax.set_title(f"means with intervals of level {seen.level:g}, valid at all looks together", fontsize="medium")

@@ -28,10 +28,10 @@ class InverseSampling(StoppingRule):
 
     How long 0/1 samples take to add up to r has a relative spread of 1/sqrt(r), whatever their mean: there is no price
     for looking often, and no variance to learn. Stopping at a sum is inverse binomial sampling (Haldane 1945), and the
-    stopping rule of Dagum, Karp, Luby and Ross (2000). Here it is tested at times that grow by alpha/20, against levels
-    that follow the variance, and what is said of the mean is computed together with them: the chance of a wrong answer
-    is at most beta for every mean in (0, 1], and not much less for most. A sample between 0 and `high` is rounded at
-    random to one of the two, which keeps its mean (`CoinGrid`). Proved in docs/proofs/inverse-sampling.md.
+    stopping rule of Dagum, Karp, Luby and Ross (2000). Here it is tested at times that grow by some alpha/20, against
+    levels that follow the variance, and what is said of the mean is computed together with them: the chance of a wrong
+    answer is at most beta for every mean in (0, 1], and not much less for most. A sample between 0 and `high` is
+    rounded at random to one of the two, which keeps its mean (`CoinGrid`). Proved in docs/proofs/inverse-sampling.md.
 
     Not private.
 

@@ -254,10 +254,10 @@ def test_tests_are_planned_one_after_the_other_and_none_beyond_the_cap():
     rule = DPInverseSampling(**GIVEN)
     counts = [rule.test(number).count for number in range(60)]
     assert rule.plan().query.counts == tuple(counts[:16])
-    capped = DPInverseSampling(**GIVEN, max_samples=counts[6] + 1)
+    capped = DPInverseSampling(**GIVEN, max_samples=counts[6])
     assert capped.plan().query.counts == tuple(counts[:7])
     stream = Stream(capped, SimulatedNoise(1))
-    stream.feed(np.zeros(counts[6] + 1))
+    stream.feed(np.zeros(counts[6]))
     assert stream.finished
     assert not stream.algorithm.halted
 

@@ -16,6 +16,8 @@ class GrowingList(Generic[Item]):
     >>> squares = GrowingList(number * number for number in range(5))
     >>> squares[3], squares[9], len(squares)
     (9, None, 5)
+    >>> squares.between(3, 9)
+    [9, 16]
     """
 
     def __init__(self, items: Iterator[Item]) -> None:
@@ -37,3 +39,14 @@ class GrowingList(Generic[Item]):
                     except StopIteration:
                         return None
         return self._made[index]
+
+    def between(self, first: int, end: int) -> list[Item]:
+        """Return the items from a place on, up to another one or the last.
+
+        Args:
+            first: The place of the first item.
+            end: The place after the last one.
+        """
+        if end > len(self._made):
+            _ = self[end - 1]
+        return self._made[first:end]

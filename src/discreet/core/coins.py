@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from discreet.core import checks
 from discreet.core.errors import ArgumentError
-from discreet.core.grid import Grid, unbool
+from discreet.core.grid import CHUNK, Grid, unbool
 from discreet.core.noise import Noise, uniforms
 from discreet.core.statistics import Statistic
 
@@ -19,10 +19,18 @@ def toss(values: NDArray[Any], most: float, noise: Noise | None = None) -> NDArr
         values: Numbers between 0 and `most`.
         most: The largest value.
         noise: A simulated source of random numbers; by default the private one.
+
+    Returns:
+        The coins: booleans where all values are coins already, else whole numbers.
     """
-    ones: NDArray[Any] = values == most
-    if np.count_nonzero(ones) + np.count_nonzero(values == 0) == values.size:  # coins already
-        return ones.view(np.int8)
+    ones = np.empty(values.size, np.bool_)
+    for start in range(0, values.size, CHUNK):
+        part, is_one = values[start : start + CHUNK], ones[start : start + CHUNK]
+        np.equal(part, most, out=is_one)
+        if np.count_nonzero(is_one) + np.count_nonzero(part == 0) < part.size:
+            break
+    else:
+        return ones
     chances: NDArray[np.float64] = values / most
     between = chances * chances != chances
     if between.any():

@@ -1,7 +1,7 @@
 """Inverse sampling: stop when the sum of 0/1 samples reaches a level. The ancestor of its private form."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
@@ -28,10 +28,10 @@ class InverseSampling(StoppingRule):
 
     How long 0/1 samples take to add up to r has a relative spread of 1/sqrt(r), whatever their mean: there is no price
     for looking often, and no variance to learn. Stopping at a sum is inverse binomial sampling (Haldane 1945), and the
-    stopping rule of Dagum, Karp, Luby and Ross (2000). Here it is tested at times that grow by alpha/20, against levels
-    that follow the variance, and what is said of the mean is computed together with them: the chance of a wrong answer
-    is at most beta for every mean in (0, 1], and not much less for most. A sample between 0 and `high` is rounded at
-    random to one of the two, which keeps its mean (`CoinGrid`). Proved in docs/proofs/inverse-sampling.md.
+    stopping rule of Dagum, Karp, Luby and Ross (2000). Here it is tested at times that grow by some alpha/20, against
+    levels that follow the variance, and what is said of the mean is computed together with them: the chance of a wrong
+    answer is at most beta for every mean in (0, 1], and not much less for most. A sample between 0 and `high` is
+    rounded at random to one of the two, which keeps its mean (`CoinGrid`). Proved in docs/proofs/inverse-sampling.md.
 
     Not private.
 
@@ -96,21 +96,15 @@ class InverseSampling(StoppingRule):
     def _plan(self) -> Plan | None:
         if self.finished:
             return None
-        test = self.test(self._tests)
-        if test is None:
+        planned = max(_AT_ONCE, self._tests // 8)  # few at first, as levels take time to compute
+        tests = self.schedule.tests.between(self._tests, self._tests + planned)
+        if not tests:
             return Plan(self.epoch + 1, {None: self._at_most(LAST)})
-        tests = [test, *self._tests_after(self._tests)]
+        if self.max_samples is not None:
+            tests = [tests[0], *(one for one in tests[1:] if one.count <= self.max_samples)]
         counts, limits = tuple(one.count for one in tests), tuple(round(one.level * self.grid.width) for one in tests)
         query = ThresholdQuery(counts, limits, self._price, None, Measure.ONE_SIDED)
         return self._plan_until(counts[-1], query, self.statistic)
-
-    def _tests_after(self, number: int) -> Iterator[InverseTest]:
-        """Yield the tests after one that are planned with it: few at first, as levels take time to compute."""
-        for later in range(number + 1, number + max(_AT_ONCE, number // 8)):
-            test = self.test(later)
-            if test is None or (self.max_samples is not None and test.count > self.max_samples):
-                return
-            yield test
 
     @property
     def _price(self) -> float:

@@ -13,6 +13,7 @@ NEVER = 2**60
 COARSE = 0.02
 """Of a sum's standard deviation: values of the level's noise may be rounded to this."""
 _NEAR = 0.003  # the part of a chance that may be left unused
+_HIGH = 600.0  # the logarithm of the largest weight, so that the others may be far smaller
 _STEEP = 600.0  # exponents beyond this stand for it
 MOST_SUMS = 1000
 """The most sums that are followed: where there are more, every second one is left out."""
@@ -67,6 +68,7 @@ class FirstPassage:
         self._halted = np.zeros((1, self._least.size))  # by sum and value of B: at least the chance that a test has
         self._open = np.ones((1, self._most.size))  # at least the chance that no test has
         self._fine, self._logs = np.zeros(1), np.zeros(1)
+        self._known: tuple[int, Floats] | None = None  # a level, and the chances that a test with it halts
 
     # ------------------------------------------------------------------ the recursion
 
@@ -87,19 +89,15 @@ class FirstPassage:
         first, last = math.floor(below / self.spacing), math.ceil(above / self.spacing)
         sums = np.minimum(np.arange(first, last + 1) * self.spacing, count)
         if self.count:
-            kernel = self._kernel(sums, count)
-            if self.spacing == 1:  # both recursions have the same weights
-                both = np.hstack(self._reached(first, len(kernel), sums.size))
-                both = _banded(kernel, both)
-                self._halted, self._open = both[:, : self._least.size], both[:, self._least.size :]
-            else:
+            if self.spacing > 1 or not self._follow(first, sums.size, count):
+                kernel = self._kernel(sums, count)
                 early, late = _blocks(kernel, self.spacing, 0), _blocks(kernel, self.spacing, self.spacing - 1)
                 halted, still = (self._reached(first, len(one), sums.size) for one in (early, late))
                 self._halted, self._open = _banded(early, halted[0]), _banded(late, still[1])
         else:
             self._halted = np.zeros((sums.size, self._least.size))
             self._open = np.ones((sums.size, self._most.size))
-        self.count, self._first, self._sums = count, first, sums.astype(np.float64)
+        self.count, self._first, self._sums, self._known = count, first, sums.astype(np.float64), None
         self._fine = np.arange(sums[0], sums[-1] + 1, dtype=np.float64)
         ratios = (count - self._fine[:-1]) / (self._fine[:-1] + 1)
         self._logs = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
@@ -124,13 +122,74 @@ class FirstPassage:
         self._most, self._open = self._most[ends], self._open[:, ends]
         self._gap, self._exact = 2 * self._gap, False
 
+    def _steps(self, least: int, most: int, count: int) -> tuple[int, int]:
+        """Return how many ones there may be among the rewards since the last test, at least and at most.
+
+        Args:
+            least: The least sum at the next test,
+            most: and the largest.
+            count: The number of rewards at the next test.
+        """
+        gap = count - self.count
+        spread = self._reach(float(gap * most / count))
+        start = max(0, math.floor(gap * least / count - spread))
+        return start - start % self.spacing, min(gap, math.ceil(gap * most / count + spread))
+
+    def _follow(self, first: int, size: int, count: int) -> bool:
+        """Take both bounds to the next test, where all sums are followed; return False if chances are too far apart.
+
+        Given a sum, the chance of so many ones since the last test is a product of a chance of these, one of the sum
+        before, and a factor of the sum. So one convolution serves all sums, and the factor is what it makes of ones.
+
+        Args:
+            first: The least new sum.
+            size: The number of new sums.
+            count: The number of rewards at the next test.
+        """
+        start, stop = self._steps(first, first + size - 1, count)
+        width, middle = stop - start + 1, min(first + size / 2, count - 0.5) / count
+        odds = math.log(middle) - math.log1p(-middle)  # any would do; these keep all chances near to each other
+        least = first - stop
+        sums = _log_choices(self.count, least, first + size - 1 - start)
+        sums += odds * np.arange(sums.size)
+        sums += _HIGH - sums.max()
+        steps = _log_choices(count - self.count, start, stop)
+        steps += odds * np.arange(width)
+        steps -= steps.max()
+        columns = self._least.size + self._most.size
+        reached = np.empty((sums.size, columns + 1))
+        reached[:, columns] = 1
+        self._reached_into(reached[:, :columns], least)
+        reached *= np.exp(sums)[:, None]
+        moved = _convolved(np.exp(steps), reached, size)
+        factors = moved[:, columns:]
+        if not factors.min() > math.exp(-_HIGH):
+            return False
+        moved = moved[:, :columns] / factors
+        self._halted, self._open = moved[:, : self._least.size], moved[:, self._least.size :]
+        return True
+
+    def _reached_into(self, reached: Floats, least: int) -> None:
+        """Write both bounds at the last test, for each sum from a least one on, into the columns of an array.
+
+        They are monotone in the sum, which says what they are outside of the window that is followed.
+
+        Args:
+            reached: Where they go: first the columns of `_halted`, then those of `_open`.
+            least: The least sum.
+        """
+        size, known, start = len(reached), len(self._halted), least - self._first
+        inside = slice(max(0, -start), max(0, min(size, known - start)))
+        rows = slice(start + inside.start, start + inside.stop)
+        halted, still = reached[:, : self._least.size], reached[:, self._least.size :]
+        halted[inside], still[inside] = self._halted[rows], self._open[rows]
+        halted[: inside.start], still[: inside.start] = self._halted[0], 1
+        halted[inside.stop :], still[inside.stop :] = 1, self._open[-1]
+
     def _kernel(self, sums: NDArray[np.int64], count: int) -> Floats:
         """Return the chance of 0, 1, ... ones beyond the least among the rewards since the last test, for each sum."""
         before, gap = self.count, count - self.count
-        spread = self._reach(float(gap * sums[-1] / count))
-        start = max(0, math.floor(gap * sums[0] / count - spread))
-        start -= start % self.spacing
-        stop = min(gap, math.ceil(gap * sums[-1] / count + spread))
+        start, stop = self._steps(int(sums[0]), int(sums[-1]), count)
         least = sums[0] - stop
         earlier = _log_choices(before, least, sums[-1] - start)
         if sums[-1] - sums[0] == (sums.size - 1) * self.spacing:
@@ -175,13 +234,17 @@ class FirstPassage:
 
     def _chances(self, mean: float) -> Floats:
         """Return the chance of each sum that is followed."""
+        chances: Floats
         if mean >= 1:
             chances = (self._fine == self.count).astype(np.float64)
         else:
-            logs = self._logs + (math.log(mean) - math.log1p(-mean)) * (self._fine - self._fine[0])
-            chances = np.exp(logs - logs.max())
-        normed: Floats = chances / chances.sum()
-        return normed
+            chances = np.arange(float(self._logs.size))
+            chances *= math.log(mean) - math.log1p(-mean)
+            chances += self._logs
+            chances -= chances.max()
+            np.exp(chances, out=chances)
+        chances /= chances.sum()
+        return chances
 
     def least_level(self, mean: float, chance: float, guess: int) -> int:
         """Return the least level of a test that leaves the chance of having halted, at a mean, at most `chance`.
@@ -213,9 +276,10 @@ class FirstPassage:
 
     def test(self, level: int) -> None:
         """Let a test with this level take place."""
-        tail = self._tail(level, self._least)
+        tail = self._early_tail(level)
+        stays = 1 - (tail if self._exact else self._tail(level, self._most))
         self._halted += (1 - self._halted) * tail
-        self._open *= 1 - (tail if self._exact else self._tail(level, self._most))
+        self._open *= stays
 
     def early(self, mean: float) -> float:
         """Return at least the chance that a test has halted, for a mean that `advance` was told of."""
@@ -252,7 +316,7 @@ class FirstPassage:
         Returns:
             The mean, near the largest one; 0 if there is none.
         """
-        halted = self._halted + (1 - self._halted) * self._tail(level, self._least)
+        halted = self._halted + (1 - self._halted) * self._early_tail(level)
         values = np.repeat(_weighed(halted, self._early_weights), self.spacing)[self.spacing - 1 :]
         return self._mean_with(values, chance, guess, 1.0)
 
@@ -261,15 +325,16 @@ class FirstPassage:
 
         By bisection where that would leave what is known to be on either side.
         """
-        wanted, sums = abs(chance), self._fine
+        wanted, sums = abs(chance), self._fine - self._fine[0]
         values, mean = values[: sums.size], min(mean, 1 - 1e-12)
+        moments = sums * values
         least, most = -math.inf, math.inf  # log-odds on either side
         for _ in range(60):
             chances = self._chances(mean)
             found = _dot(chances, values)
             if (1 - _NEAR) * wanted <= found <= wanted:
                 return mean
-            slope = _dot(chances * (sums - _dot(chances, sums)), values) / max(found, 1e-300)  # by the log-odds
+            slope = (_dot(chances, moments) - _dot(chances, sums) * found) / max(found, 1e-300)  # by the log-odds
             lacking = math.log((1 - _NEAR / 2) * wanted / max(found, 1e-300))
             step = lacking / slope if slope * chance > 0 else math.copysign(1.0, lacking * chance)  # where it is flat
             odds = math.log(mean) - math.log1p(-mean)
@@ -293,14 +358,22 @@ class FirstPassage:
         margin = self._sums - (level - self.lowered)
         if math.isinf(self.epsilon):
             return (margin[:, None] >= noise).astype(np.float64)
-        scaled = np.exp(np.minimum(self.epsilon * margin, _STEEP)) * (2 / self._none)
-        tail: Floats = np.minimum(np.outer(scaled, np.exp(-self.epsilon * noise)), 1.0)
-        return tail
+        margin *= self.epsilon
+        scaled = np.exp(np.minimum(margin, _STEEP, out=margin), out=margin)
+        scaled *= 2 / self._none
+        tail: Floats = scaled[:, None] * np.exp(-self.epsilon * noise)
+        return np.minimum(tail, 1.0, out=tail)
+
+    def _early_tail(self, level: int) -> Floats:
+        """Return the chance that a test halts, by sum and value of B in the first bound; computed once for a level."""
+        if self._known is None or self._known[0] != level:
+            self._known = level, self._tail(level, self._least)
+        return self._known[1]
 
 
 def _dot(ones: Floats, others: Floats) -> float:
-    """Return the sum of products. In one thread: a library's threads would wait for each other at every test."""
-    return float(np.einsum("i,i->", ones, others))
+    """Return the sum of products: of fewer than 10,000, where a library has no use for threads."""
+    return float(ones @ others)
 
 
 def _weighed(values: Floats, weights: Floats) -> Floats:
@@ -377,6 +450,33 @@ def _banded(kernel: Floats, values: Floats) -> Floats:
     step, one = reach.strides
     windows = as_strided(reach, (blocks, rows + width, values.shape[1]), (rows * step, step, one), writeable=False)
     result: Floats = (matrices @ windows).reshape(blocks * rows, -1)[:size]
+    return result
+
+
+def _convolved(steps: Floats, values: Floats, size: int) -> Floats:
+    """Return sums of steps[k] values[i + width - 1 - k] over k, for each i below a size, in dense blocks.
+
+    Args:
+        steps: The weights of 0, 1, ..., width - 1 steps back.
+        values: A row for each place that the steps lead to: size + width - 1.
+        size: The number of sums.
+    """
+    width, columns = steps.size, values.shape[1]
+    if columns <= _FEW + 1:
+        return np.stack([np.convolve(column, steps, "valid") for column in values.T], axis=1)
+    most = (math.sqrt(width**2 + 4 * _PRODUCTS / columns) - width) / 2
+    rows = max(1, min(max(_ROWS, width // 2), int(most), size))
+    matrix = np.zeros((rows, rows + width))
+    item = matrix.itemsize
+    as_strided(matrix, (rows, width), ((rows + width + 1) * item, item))[:] = steps[::-1]
+    blocks = size // rows
+    step, one = values.strides
+    windows = as_strided(values, (blocks, rows + width - 1, columns), (rows * step, step, one), writeable=False)
+    result = np.empty((size, columns))
+    done = blocks * rows
+    np.matmul(matrix[:, :-1], windows, out=result[:done].reshape(blocks, rows, columns))
+    if done < size:
+        result[done:] = matrix[: size - done, : size - done + width - 1] @ values[done:]
     return result
 
 

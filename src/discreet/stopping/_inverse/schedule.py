@@ -12,7 +12,9 @@ from discreet.stopping._inverse.first_passage import COARSE, FirstPassage
 LAST = 2**50
 """Rewards after which there are no more tests: nobody has that many."""
 _REST = 1e-4  # of beta: what is left out of the recursion, and its rounding errors
-_RESERVE = 0.05, 0.12  # of alpha: how far the bounds on an estimate are kept apart, exact ones and rounded ones
+_RESERVE = 0.05, 0.12  # of alpha: how far the bounds on an estimate are kept apart, exact ones and rounded ones;
+_STEPS, _LEAST = 2.0, 0.025  # exact ones by so many steps of a level, if that is less, and by this at least
+_FASTER = 0.9  # of what that saves, by which times may grow faster for as many samples
 _AGILITY = 0.33  # how fast levels are adjusted to that, and at most:
 _FASTEST = 0.3  # in powers of the times' growth: a level must not outrun the sums
 _QUIET = 0.2  # of what the noises add to a level: values of the level's noise are rounded to this at first
@@ -72,9 +74,11 @@ class Schedule:
         width = 2.2 * alpha * self.highest + 2 * math.sqrt(-2 * math.log(self._rest) * self.highest)
         coarse = min(COARSE * math.sqrt(self.highest), _QUIET * z * math.sqrt(self._noise))
         self._unit = max(1.0, float(round(coarse))) if parts == 1 else coarse
-        self._reserve = _RESERVE[width > self._passage().most_sums]
+        exact = min(_RESERVE[0], max(_LEAST, _STEPS / (alpha * self._squares)))
+        self._reserve = _RESERVE[1] if width > self._passage().most_sums else exact
         share = self._noise / (self._noise + self.highest)
-        self.growth = 1 + max(alpha / 20, min(alpha / 6, 0.002)) * (1 + share)
+        saved = _FASTER * alpha * max(0.0, _RESERVE[0] - self._reserve)
+        self.growth = 1 + max(alpha / 20 + saved, min(alpha / 6, 0.002)) * (1 + share)
         """The factor between the times of two tests."""
         self.tests = GrowingList(self._tests())
         """The tests, made one after the other as they are asked for."""

@@ -151,7 +151,7 @@ class Trees(Mechanism):
         epoch, pulls, query, _ = plan
         assert isinstance(query, CounterQuery)
         self._check_arms(plan, totals)
-        if set(pulls.values()) != {1}:
+        if set(plan.pulls.values()) != {1}:
             raise ArgumentError(f"a counter takes one reward of an arm at a time, got a plan of {dict(pulls)!r}")
         epsilon, width = query.epsilon, self.width
         items = [(arm, self._check_total(arm, totals[arm], width), self._counters[arm].next_share()) for arm in pulls]

@@ -49,10 +49,19 @@ def general_arms(pulls=300_000):
 
 
 def asked(pulls=4_000):
-    """UCB by ask and tell, next to river's `pull` and `update`."""
+    """Policies by ask and tell, next to the `pull` and `update` of river's UCB: one that plans epochs, two that do not.
 
-    def ours():
-        bandit, uniform = discreet.Bandit(discreet.UCB(range(5))), random.Random(1).random
+    A step of UCB and DP-UCB is an epoch: a plan, a charge, a release and an entry of the ledger.
+    """
+    private = {"epsilon": 1.0, "horizon": 1_000_000}
+    policies = {
+        "UCB": discreet.UCB(range(5)),
+        "DP-SE": discreet.DPSuccessiveElimination(range(5), **private),
+        "DP-UCB": discreet.DPUCB(range(5), **private),
+    }
+
+    def ours(policy):
+        bandit, uniform = discreet.Bandit(policy), random.Random(1).random
         start = time.process_time()
         for _ in range(pulls):
             bandit.tell(bandit.ask(), float(uniform() < 0.5))
@@ -65,5 +74,9 @@ def asked(pulls=4_000):
             policy.update(policy.pull(names), float(uniform() < 0.5))
         return (time.process_time() - start) / pulls * 1e6
 
-    best, peer = (min(times) for times in zip(*((ours(), theirs()) for _ in range(15)), strict=True))  # in turns
-    return [Row("UCB by ask and tell", best, "us/pull", "-", True, "river's UCB", best / peer)]
+    rounds = [(theirs(), *map(ours, policies.values())) for _ in range(15)]  # in turns
+    peer, *best = (min(times) for times in zip(*rounds, strict=True))
+    return [
+        Row(f"{name} by ask and tell", one, "us/pull", "-", True, "river's UCB", one / peer)
+        for name, one in zip(policies, best, strict=True)
+    ]

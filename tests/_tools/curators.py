@@ -40,6 +40,17 @@ class OnlyTests:
         return self.noise.draws(scale, count) if tested else np.zeros(count, np.int64)
 
 
+def reuse_noise(monkeypatch, mechanism):
+    """Have each mechanism of a class use its first noise for all of its releases."""
+    draw = mechanism._draw
+
+    def reused(self, sensitivity, epsilon, count):
+        noises, scale = draw(self, sensitivity, epsilon, count)
+        return self.__dict__.setdefault("reused", noises), scale
+
+    monkeypatch.setattr(mechanism, "_draw", reused)
+
+
 def make(epsilon=1.0, noise=None, unit=Unit.REWARD, arms=("A", "B"), grid=COINS, **given):
     """A curator with a promise."""
     given.setdefault("taken", dict.fromkeys(arms, 0))

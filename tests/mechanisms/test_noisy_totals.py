@@ -12,7 +12,7 @@ from discreet.core.plans import Plan, TotalsQuery
 from discreet.core.statistics import Statistic
 from discreet.mechanisms import NoisyTotals
 from discreet.testing import ScriptedNoise, worst_loss
-from tests._tools.curators import COINS, less_noise, make, released, seen
+from tests._tools.curators import COINS, less_noise, make, released, reuse_noise, seen
 
 TOTALS, PAIRS = TotalsQuery((2.0,)), TotalsQuery((0.5, 1.5))
 
@@ -61,15 +61,9 @@ def test_less_noise_is_caught(name, factor, monkeypatch):
 
 
 def test_noise_that_two_parts_share_is_caught(monkeypatch):
-    draw = NoisyTotals._draw
-
-    def reused(self, sensitivity, epsilon, count):
-        noises, scale = draw(self, sensitivity, epsilon, count)
-        return self.__dict__.setdefault("reused", noises), scale
-
     inputs = [released(PAIRS, parts, statistic=Statistic.PAIRS) for parts in ((3, 5), (3, 6))]
     assert worst_loss(*inputs, reach=6, shift=1) == pytest.approx(1.5)
-    monkeypatch.setattr(NoisyTotals, "_draw", reused)
+    reuse_noise(monkeypatch, NoisyTotals)
     assert worst_loss(*inputs, reach=6, shift=1) == math.inf
 
 

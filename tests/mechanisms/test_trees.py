@@ -11,7 +11,7 @@ from discreet import ArgumentError, FinishedError, Grid
 from discreet.core.plans import CounterQuery, Plan
 from discreet.mechanisms import BinaryTree, HybridCounter, Trees
 from discreet.testing import ScriptedNoise, worst_loss
-from tests._tools.curators import Counted, less_noise, make, released
+from tests._tools.curators import Counted, less_noise, make, released, reuse_noise
 
 TREE, HYBRID = CounterQuery(2.0, 3), CounterQuery(2.0, None)
 FIVE = Grid(0.0, 5.0, bits=2)  # width 5
@@ -46,13 +46,7 @@ def test_less_noise_is_caught(name, factor, monkeypatch):
 
 def test_noise_that_two_nodes_share_is_caught(monkeypatch):
     """Item 1 and items 1 to 2 are two nodes: their difference is item 2, exactly, if they share a draw."""
-    draw = Trees._draw
-
-    def reused(self, sensitivity, epsilon, count):
-        noises, scale = draw(self, sensitivity, epsilon, count)
-        return self.__dict__.setdefault("reused", noises), scale
-
-    monkeypatch.setattr(Trees, "_draw", reused)
+    reuse_noise(monkeypatch, Trees)
     assert loss("a tree, second item") == math.inf
 
 

@@ -36,11 +36,12 @@ class CounterPolicy(StepWisePolicy):
 
     def choose(self, time: int) -> int:
         """Return the index of the arm to pull at a time step: of the largest index, and among equals the first."""
-        return max(range(len(self.arms)), key=lambda arm: self.index(arm, time))
+        indices = [self.index(arm, time) for arm in range(len(self.arms))]
+        return indices.index(max(indices))
 
     def _decide(self, releases: Sequence[Release]) -> None:
         for release in releases:
-            arm = self._index[release.arm]
+            arm = self._index[release.spans[0][0]]
             self._totals[arm] = self._running_total(arm, release)
 
     def _level(self, node: Release) -> int:

@@ -37,7 +37,7 @@ class VectorElimination(Elimination):
     0.36 beta at most. Otherwise nobody goes who is ahead by `lead`, which each road derives from x and y. Half a grid
     step a reward, and one for each noise, are added for rounding.
 
-    A subclass writes `most`, `losing`, `_vectors`, `lead` and `_behind`.
+    A subclass writes `most`, `lead` and `_vectors`, and what differs of `losing` and `_behind`.
     """
 
     theorem = Theorem.REWARDS
@@ -135,14 +135,14 @@ class VectorElimination(Elimination):
     def _vectors(self) -> tuple[Vector, ...]:
         """Return the vectors of the next test."""
 
-    @abstractmethod
     def _behind(self, vector: Vector, scores: dict[int, int]) -> int:
-        """Return the index of the arm that goes when a vector has halted.
+        """Return the index of the arm that goes when a vector has halted: the one of the lowest total.
 
         Args:
             vector: The vector.
             scores: The noisy totals of its arms, by index.
         """
+        return min(scores, key=scores.__getitem__)
 
     def _query(self) -> Query:
         rounds, test = self._played + self.rounds(self.epoch + 1, len(self._viable)), self._tests + 1

@@ -68,6 +68,3 @@ class DPOneVectorElimination(VectorElimination):
 
     def _vectors(self) -> tuple[Vector, ...]:
         return (Vector((self._halts,), self._named(self._viable)),)
-
-    def _behind(self, vector: Vector, scores: dict[int, int]) -> int:
-        return min(scores, key=scores.__getitem__)

@@ -56,6 +56,3 @@ class DPPairsElimination(VectorElimination):
 
     def _vectors(self) -> tuple[Vector, ...]:
         return tuple(Vector(pair, self._named(pair)) for pair in combinations(self._viable, 2))
-
-    def _behind(self, vector: Vector, scores: dict[int, int]) -> int:
-        return min(scores, key=scores.__getitem__)

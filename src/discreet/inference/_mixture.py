@@ -56,11 +56,11 @@ class Mixture:
         """Return the stakes of all targets: 1/(sqrt(v)/u + 1/cap), below `cap_of(epsilon)`.
 
         Args:
-            variance: The variance of a reward with its share of the noise; its last axis but one is that of targets.
+            variance: The variance of a reward with its share of the noise; its last axis is that of targets.
             epsilon: The range over the noise's scale.
             least: The caps are divided by it.
         """
-        stakes: Numbers = 1 / (np.sqrt(variance) / self.targets[:, None] + least / cap_of(epsilon))
+        stakes: Numbers = 1 / (np.sqrt(variance) / self.targets + least / cap_of(epsilon))
         return stakes
 
 

@@ -45,7 +45,8 @@ class OneArm:
         paired = ~np.isnan(blocks.squares)
         sizes = np.where(blocks.tested, np.inf, np.exp2(np.floor(np.log2(blocks.counts))))
         keys = (blocks.epsilons, sizes, np.where(paired, blocks.square_epsilons, -1.0))
-        group, (self._epsilons, self._sizes, self._square_epsilons) = grouped(*keys)
+        group, found = grouped(*keys)
+        self._epsilons, self._sizes, self._square_epsilons = (key[:, None, None] for key in found)
         add = len(self._epsilons)
         self.counts = added(group, blocks.counts, add)
         self.totals = added(group, blocks.totals, add)
@@ -81,15 +82,15 @@ class OneArm:
         Args:
             means: The values of x, in [0, 1].
         """
-        x = np.asarray(means, dtype=float)[:, None, None]
+        x = np.asarray(means, dtype=float)[:, None]
         if self._plain is not None:
             stakes, weights = self._plain
-            return weights + self._logs(stakes[:, None], x)
+            return weights + self._logs(stakes, x)
         base, groups = self._mixture, self._epsilons
         with np.errstate(divide="ignore"):
             variance = x * (1 - x) + 2 / (self._sizes * groups**2)
         near = base.target_weights + self._logs(base.stakes(variance, groups), x)
-        far = base.ratio_weight + self._logs(base.ratios[:, None] * cap_of(groups), x)
+        far = base.ratio_weight + self._logs(base.ratios * cap_of(groups), x)
         parts = [near, far]
         if (self._square_epsilons >= 0).any():
             share = math.log(_SPREAD_SHARE)
@@ -100,7 +101,7 @@ class OneArm:
     def _logs(self, stakes: Numbers, x: Numbers) -> Numbers:
         """Return the logarithm of the product of factors of all groups, for each mean and stake."""
         logs = stakes * self.totals - self.counts * reward_cost(stakes, x)
-        sums: Numbers = (logs - self.noises * noise_cost(stakes, self._epsilons, self._width)).sum(axis=-1)
+        sums: Numbers = (logs - self.noises * noise_cost(stakes, self._epsilons, self._width)).sum(axis=0)
         return sums
 
     def _spread_logs(self, x: Numbers) -> Numbers:
@@ -109,7 +110,7 @@ class OneArm:
         logs = s * (self.totals - self.counts * x) - self._singles * (reward_cost(s, x) - s * x)
         logs = logs - self.noises * noise_cost(s, self._epsilons, self._width) - spread * self._squares
         paid = np.where(self._square_epsilons >= 0, self._square_epsilons, np.inf)
-        sums: Numbers = (logs - self.noises * noise_cost(spread, paid, self._width)).sum(axis=-1)
+        sums: Numbers = (logs - self.noises * noise_cost(spread, paid, self._width)).sum(axis=0)
         return sums
 
     @cached_property
@@ -119,7 +120,7 @@ class OneArm:
         most = np.minimum(cap_of(self._epsilons), 0.9)
         for _ in range(60):  # f increases: halve until it fits
             most = np.where(spread_cost(most) > CAP * paid, most * 0.9, most)
-        ratios = np.exp(np.linspace(math.log(_SPREAD_LEAST), 0, _SPREADS))[:, None]
+        ratios = np.exp(np.linspace(math.log(_SPREAD_LEAST), 0, _SPREADS))
         stakes = ratios * most
         return stakes, np.where(self._square_epsilons >= 0, spread_cost(stakes), 0.0)
 
@@ -152,14 +153,14 @@ def interval(blocks: Blocks, alpha: float, aim: float | None = None, *, drifting
 
 
 def added(group: NDArray[np.int64], values: Numbers, count: int) -> Numbers:
-    """Return the sum of the values of each group.
+    """Return the sum of the values of each group, along the first of three axes: those of means and stakes follow.
 
     Args:
         group: To which group each value belongs.
         values: The values.
         count: The number of groups.
     """
-    return np.asarray(np.bincount(group, values, count), dtype=np.float64)
+    return np.asarray(np.bincount(group, values, count), dtype=np.float64)[:, None, None]
 
 
 def pooled(counts: Numbers, totals: Numbers, noises: Numbers, epsilons: Numbers) -> tuple[float, float]:

@@ -40,8 +40,9 @@ class _Groups:
 
     def __init__(self, blocks: Blocks) -> None:
         self.width = blocks.width
-        group, (self.epsilons,) = grouped(blocks.epsilons)
-        add = len(self.epsilons)
+        group, (epsilons,) = grouped(blocks.epsilons)
+        self.epsilons = epsilons[:, None, None]
+        add = len(epsilons)
         self.counts = added(group, blocks.counts, add)
         self.totals = added(group, blocks.totals, add)
         self.noises = added(group, np.ones(len(blocks)), add)
@@ -76,12 +77,12 @@ class _Groups:
         """Return the logarithm of the product of factors against lower (sign 1) or higher (sign -1) means.
 
         Args:
-            stakes: Positive stakes; the last axis is that of the groups.
+            stakes: Positive stakes; the first axis is that of the groups.
             mean: The mean, of a shape that fits.
             sign: The side.
         """
         logs = sign * stakes * self.totals - self.counts * reward_cost(sign * stakes, mean)
-        sums: Numbers = (logs - self.noises * noise_cost(stakes, self.epsilons, self.width)).sum(axis=-1)
+        sums: Numbers = (logs - self.noises * noise_cost(stakes, self.epsilons, self.width)).sum(axis=0)
         return sums
 
 
@@ -118,7 +119,7 @@ class TwoArms:
         targets = np.concatenate([part.targets for part, _, _ in parts])
         weights = np.concatenate([part.target_weights + math.log(share) for part, share, _ in parts])
         self._mixture = replace(parts[0][0], targets=targets, target_weights=weights)
-        self._ratios = np.concatenate([np.full(len(part.targets), value) for part, _, value in parts])[:, None]
+        self._ratios = np.concatenate([np.full(len(part.targets), value) for part, _, value in parts])
         alone = np.exp(np.linspace(math.log(3e-3), 0, _ALONES))
         self._alone = np.concatenate([alone, np.zeros(_ALONES)])
         self._weights = np.concatenate([weights, np.full(2 * _ALONES, math.log(FAR / (2 * _ALONES)))])
@@ -149,7 +150,7 @@ class TwoArms:
             y: The largest mean of B, in [0, 1].
             slope: How fast y grows with x along the null hypothesis that each point belongs to.
         """
-        x, y, slope = (np.asarray(each, dtype=float)[:, None, None] for each in (x, y, slope))
+        x, y, slope = (np.asarray(each, dtype=float)[:, None] for each in (x, y, slope))
         if self._plain is not None:
             stakes, against, weights = self._plain
         else:
@@ -161,17 +162,14 @@ class TwoArms:
         base, tilt, found = self._mixture, slope * self._ratios, []
         least, spread = np.maximum(1.0, tilt), y * (1 - y) + slope * tilt * x * (1 - x)
         for arm, factor, (noise, alone) in zip((self.second, self.first), (1.0, tilt), self._fixed, strict=True):
-            stakes = np.empty((len(x), len(noise) + len(alone), len(arm.epsilons)))
             near = base.stakes(spread + noise * (1 + slope * tilt), arm.epsilons, least)
-            np.multiply(factor, near, out=stakes[:, : len(noise)])
-            stakes[:, len(noise) :] = alone
-            found.append(stakes)
+            found.append(np.concatenate([factor * near, np.broadcast_to(alone, (*near.shape[:2], alone.shape[2]))], 2))
         return found[0], found[1]
 
     @cached_property
     def _fixed(self) -> list[tuple[Numbers, Numbers]]:
         """The noise of each target and the stakes on one arm alone, for B and for A."""
-        sizes, alone = self._mixture.sizes[:, None], self._alone[:, None]
+        sizes, alone = self._mixture.sizes, self._alone
         arms = (self.second, alone), (self.first, alone[::-1])
         return [(4 / (sizes * arm.epsilons**2), shares * cap_of(arm.epsilons)) for arm, shares in arms]
 
@@ -273,4 +271,4 @@ def drift_stakes(epsilon: float, aim: float | None) -> tuple[Numbers, Numbers, N
     against = np.concatenate([*(stakes * min(1.0, tilt) for tilt in _TILTS), none, alone])
     logs = [weights + math.log(share * (1 - FAR)) for share in _TILTS.values()]
     rest = np.full(2 * len(alone), math.log(FAR / (2 * len(alone))))
-    return on[:, None], against[:, None], np.concatenate([*logs, rest])
+    return on, against, np.concatenate([*logs, rest])

@@ -12,6 +12,7 @@ from discreet.core.statistics import Statistic
 from discreet.mechanisms._mechanism import Mechanism
 
 _TOTAL, _SUM = Kind.TOTAL, Statistic.TOTAL  # looked up once: it takes longer than comparing them
+_new_tuple = tuple.__new__  # quicker than calling a named tuple's class
 
 
 class NoisyTotals(Mechanism):
@@ -60,7 +61,8 @@ class NoisyTotals(Mechanism):
         for index, (arm, (total, count)) in enumerate(exact.items()):
             end = taken[arm] + pulls[arm]
             span = (arm, end - count + 1, end)
-            released.append(Release(epoch, _TOTAL, (span,), total + noises[index], scale, epsilon, simulated))
+            fields = epoch, _TOTAL, (span,), total + noises[index], scale, epsilon, simulated, 0, False
+            released.append(_new_tuple(Release, fields))
         return tuple(released)
 
     def _without_held(self, exact: dict[Arm, tuple[int, int]], held: frozenset[Arm]) -> dict[Arm, tuple[int, int]]:

@@ -13,6 +13,7 @@ from discreet.mechanisms._mechanism import Mechanism
 _MOST_SHARES = 2 * 63  # of a hybrid counter with 2^63 items
 
 _NODE, _TOTAL = Kind.NODE, Kind.TOTAL  # looked up once: that takes time
+_new_tuple = tuple.__new__  # quicker than calling a named tuple's class
 
 
 class Node(NamedTuple):
@@ -147,21 +148,21 @@ class Trees(Mechanism):
             totals: Each planned arm's exact statistic.
             taken: The number of rewards of each arm before this plan.
         """
-        query, width = plan.query, self.width
+        epoch, pulls, query, _ = plan
         assert isinstance(query, CounterQuery)
         self._check_arms(plan, totals)
         if set(plan.pulls.values()) != {1}:
-            raise ArgumentError(f"a counter takes one reward of an arm at a time, got a plan of {dict(plan.pulls)!r}")
-        items = {arm: self._check_total(arm, totals[arm], width) for arm in plan.pulls}
-        shares = {arm: self._counters[arm].next_share() for arm in plan.pulls}
-        drawn = {arm: self._draw(share * width, query.epsilon, 1) for arm, share in shares.items()}
+            raise ArgumentError(f"a counter takes one reward of an arm at a time, got a plan of {dict(pulls)!r}")
+        epsilon, width = query.epsilon, self.width
+        items = [(arm, self._check_total(arm, totals[arm], width), self._counters[arm].next_share()) for arm in pulls]
+        drawn = [self._draw(share * width, epsilon, 1) for _, _, share in items]
         released = []
-        for arm, ((noise,), scale) in drawn.items():
-            kind, size, total = self._counters[arm].add(items[arm])
+        for (arm, item, share), ((noise,), scale) in zip(items, drawn, strict=True):
+            kind, size, total = self._counters[arm].add(item)
             last = taken[arm] + 1
             span = (arm, last - size + 1, last)
-            price = query.epsilon / shares[arm]
-            released.append(Release(plan.epoch, kind, (span,), total + noise, scale, price, self.simulated))
+            fields = epoch, kind, (span,), total + noise, scale, epsilon / share, self.simulated, 0, False
+            released.append(_new_tuple(Release, fields))
         return tuple(released)
 
     def state(self) -> dict[str, Any]:

@@ -94,6 +94,29 @@ def choose(counters, pulls, time, width, epsilon):
 
 
 @compiled
+def add_to_tree(table, arm, count, item, noise):
+    """Add an item to an arm's tree, and put the node that it completes, with its noise, into the released total.
+
+    Args:
+        table: Each arm's released total and open nodes, as in `Counters`, which are updated.
+        arm: The arm's index.
+        count: The number of the item, from 1.
+        item: The item in steps.
+        noise: The node's noise.
+    """
+    level, total = 0, item
+    while (count >> level) & 1 == 0:
+        total += table.exact[arm, level]
+        table.totals[arm] -= table.noisy[arm, level]
+        table.exact[arm, level] = 0
+        table.noisy[arm, level] = 0
+        level += 1
+    table.exact[arm, level] = total
+    table.noisy[arm, level] = total + noise
+    table.totals[arm] += total + noise
+
+
+@compiled
 def add(counters, arm, count, item, noise):
     """Add an item to an arm's counter, and its node, with its noise, to the released total.
 
@@ -112,16 +135,7 @@ def add(counters, arm, count, item, noise):
         counters.exact[arm, :] = 0
         counters.noisy[arm, :] = 0
         return
-    place, level, total = count - (1 << tree_of(count)), 0, item
-    while (place >> level) & 1 == 0:
-        total += counters.exact[arm, level]
-        counters.totals[arm] -= counters.noisy[arm, level]
-        counters.exact[arm, level] = 0
-        counters.noisy[arm, level] = 0
-        level += 1
-    counters.exact[arm, level] = total
-    counters.noisy[arm, level] = total + noise
-    counters.totals[arm] += total + noise
+    add_to_tree(counters, arm, count - (1 << tree_of(count)), item, noise)
 
 
 @compiled

@@ -18,6 +18,7 @@ from discreet.core.noise import SimulatedNoise, scale_for
 from discreet.core.probability.divergences import kl, kl_upper
 from discreet.lab.kernels import hybrid_steps, thompson_steps
 from discreet.lab.kernels.compiled import compiled
+from discreet.lab.kernels.hybrid_steps import add_to_tree
 from discreet.lab.kernels.race import new_track, pull
 
 _EXACT = 2**53  # totals and pulls in steps below this are floats without rounding
@@ -91,29 +92,6 @@ def choose(formula, totals, pulls, time):
         if value > best or (formula.kind == _KL_UCB and value == best and count < pulls[found]):
             best, found = value, np.int64(arm)
     return found
-
-
-@compiled
-def add_to_tree(table, arm, count, item, noise):
-    """Add an item to an arm's tree, and put the node that it completes, with its noise, into the released total.
-
-    Args:
-        table: What is known of the arms, which is updated.
-        arm: The arm's index.
-        count: The number of the item, from 1.
-        item: The item in steps.
-        noise: The node's noise.
-    """
-    level, total = 0, item
-    while (count >> level) & 1 == 0:
-        total += table.exact[arm, level]
-        table.totals[arm] -= table.noisy[arm, level]
-        table.exact[arm, level] = 0
-        table.noisy[arm, level] = 0
-        level += 1
-    table.exact[arm, level] = total
-    table.noisy[arm, level] = total + noise
-    table.totals[arm] += total + noise
 
 
 @compiled

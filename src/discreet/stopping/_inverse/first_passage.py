@@ -14,6 +14,7 @@ COARSE = 0.02
 """Of a sum's standard deviation: values of the level's noise may be rounded to this."""
 _NEAR = 0.003  # the part of a chance that may be left unused
 _HIGH = 600.0  # the logarithm of the largest weight, so that the others may be far smaller
+_LOW = -100.0  # that of the least factor: weights that are too small for a float add e^(600 - 745) to it at most
 _STEEP = 600.0  # exponents beyond this stand for it
 MOST_SUMS = 1000
 """The most sums that are followed: where there are more, every second one is left out."""
@@ -163,7 +164,7 @@ class FirstPassage:
         reached *= np.exp(sums)[:, None]
         moved = _convolved(np.exp(steps), reached, size)
         factors = moved[:, columns:]
-        if not factors.min() > math.exp(-_HIGH):
+        if not factors.min() > math.exp(_LOW):
             return False
         moved = moved[:, :columns] / factors
         self._halted, self._open = moved[:, : self._least.size], moved[:, self._least.size :]

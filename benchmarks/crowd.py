@@ -1,6 +1,6 @@
 """The service in a crowd, on loopback: a thousand experiments, a hundred open dashboards, two workers.
 
-python -m benchmarks.crowd [--json]
+python -m benchmarks.crowd [--json] [--first]
 
 Each is compared with the same server without the crowd, in turns: asks about a thousand experiments with asks about
 one; asks beside dashboards that refresh themselves as browsers do with asks alone; and two workers with one, beside
@@ -25,7 +25,7 @@ from pathlib import Path
 import httpx
 from tests._tools import postgres
 
-from benchmarks.rows import Row, show
+from benchmarks.rows import Row, go_first, show
 from benchmarks.service import Server
 from discreet.service.experiments.control import Control
 from discreet.service.messages import NewExperiment, NewPopulation
@@ -172,4 +172,8 @@ def crowd():
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks.crowd")
     parser.add_argument("--json", action="store_true")
-    show(crowd(), "discreet: the service in a crowd", as_json=parser.parse_args().json)
+    parser.add_argument("--first", action="store_true", help="go before all other programs of this machine")
+    given = parser.parse_args()
+    if given.first:
+        go_first()
+    show(crowd(), "discreet: the service in a crowd", as_json=given.json)

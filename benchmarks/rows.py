@@ -46,6 +46,15 @@ class Row:
         return self.what, f"{value}{self.more}", self.goal, met, ratio
 
 
+def go_first():
+    """Let this process and its children run before all others, which takes an administrator.
+
+    A thread that has waited, for a disk that answers in 0.2 ms or for another thread, waits up to 4 ms more on a busy
+    Linux machine, until another program's turn ends. Bare requests hardly wait, so their ratios suffer.
+    """
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
 def show(rows, title, *, as_json=False):
     """Print all rows, and end with an error if a goal is missed."""
     if as_json:

@@ -1,10 +1,11 @@
 """The page that `make bench` writes."""
 
 import math
+import os
 import re
 from pathlib import Path
 
-from benchmarks.rows import HEAD, Row, page
+from benchmarks.rows import HEAD, Row, go_first, page
 
 PAGE = Path(__file__).parents[2] / "docs/benchmarks.md"
 SECTIONS = {
@@ -38,3 +39,12 @@ def test_the_page_of_the_site_counts_its_own_goals():
     rows = re.findall(r"^\| (?!what|---)(.*) \|$", text, re.M)
     met = [row.split(" | ")[HEAD.index("met")] for row in rows]
     assert f"**{met.count('yes')} of {met.count('yes') + met.count('NO')} goals are met.**" in text
+
+
+def test_who_goes_first_takes_the_turns_of_others(monkeypatch):
+    asked = []
+    monkeypatch.setattr(os, "SCHED_RR", "in turn", raising=False)
+    monkeypatch.setattr(os, "sched_param", int, raising=False)
+    monkeypatch.setattr(os, "sched_setscheduler", lambda *given: asked.append(given), raising=False)
+    go_first()
+    assert asked == [(0, "in turn", 1)]

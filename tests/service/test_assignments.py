@@ -288,6 +288,26 @@ def test_a_second_reward_is_written_as_the_first_one_is(world):
     assert sum(total for _, total in world.sums("banners").values()) == FULL
 
 
+def test_a_statement_is_run_for_many_rows_of_numbers_and_bytes(world):
+    units = [(number, bytes([65 + number]) * 16, 7 - number) for number in range(3)]
+    with world.database.reading() as transaction:
+        sql = "SELECT slot, unit, told FROM {rows} WHERE slot >= :least"
+        found = transaction.each(sql, ("slot", "unit", "told"), units, least=1)
+        alone = transaction.each("SELECT unit FROM {rows}", ("unit",), [(unit,) for _, unit, _ in units])
+    assert sorted((slot, bytes(unit), told) for slot, unit, told in found) == units[1:]
+    assert sorted(bytes(unit) for (unit,) in alone) == [unit for _, unit, _ in units]
+
+
+def test_every_connection_to_sqlite_waits_for_the_disk_and_seldom_copies_its_log(world):
+    if not is_sqlite(world):
+        pytest.skip("SQLite's own settings")
+    wanted = {"synchronous": 2, "journal_mode": "wal", "secure_delete": 1, "wal_autocheckpoint": 4_000}
+    with world.database.writing() as one, world.database.reading() as other, world.database.beside().reading() as more:
+        for transaction in (one, other, more):
+            for name, value in wanted.items():
+                assert transaction.execute(text(f"PRAGMA {name}")).scalar_one() == value
+
+
 def written_pages(world):
     """The size of SQLite's log, which grows by what is written; PostgreSQL has another one."""
     log = Path(f"{world.url}-wal")

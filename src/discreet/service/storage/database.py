@@ -240,8 +240,6 @@ class Database(ABC):
 
     WRITES_AT_ONCE = False
     """True if transactions that write do not wait for each other."""
-    GROUPS = 1
-    """The number of groups in which the clients of a busy writer take turns: fewer are larger, and each costs less."""
 
     def __init__(self, engine: Engine, clock: Callable[[], float] | None = None) -> None:
         self.engine = engine

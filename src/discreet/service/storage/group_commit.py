@@ -86,8 +86,12 @@ class GroupCommit(Generic[Work]):
         return len(self._small) + len(self._large)
 
     def _gather(self, last: int) -> None:
-        """Wait a few milliseconds for those who were answered, or half of them: they ask again, in one transaction."""
-        self._enough = last // self.database.GROUPS
+        """Wait a few milliseconds for as many as were answered: they ask again, and share one transaction.
+
+        To serve half of them while the others are written takes longer: the two threads keep each other from running,
+        and there are twice as many transactions.
+        """
+        self._enough = last
         if last >= _SEVERAL and not self._stopped:
             self._wake.clear()
             if self.waiting() < self._enough:

@@ -1,8 +1,8 @@
 """SQLite: one file, for one process."""
 
+import itertools
 import json
 import os
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +18,7 @@ from discreet.core.errors import ArgumentError
 from discreet.service.storage.database import FEW, Database, Dealt, Slot, Transaction
 
 _LOCK_SECONDS = 30.0  # that a writer waits for another one
+_LOG_PAGES = 4_000  # of the write-ahead log (16 MB) after which they are copied: a writer waits twice for the disk then
 
 
 class SQLite(Database):
@@ -29,8 +30,6 @@ class SQLite(Database):
         turn: The lock that writers of this process wait for; by default a new one.
         **pool: Options of SQLAlchemy's pool of connections.
     """
-
-    GROUPS = 2  # a transaction costs little: half of the clients come in while that of the others is written
 
     def __init__(
         self,
@@ -111,28 +110,24 @@ class SQLite(Database):
         rows: Sequence[Sequence[Any]],
         given: Mapping[str, Any],
     ) -> list[Any]:
-        """Run the statement once for all rows of numbers, as JSON, which has no bytes; else once for each row.
+        """Run the statement once for all rows: numbers as JSON, and columns of bytes, which JSON has not, end to end.
 
         Args:
             transaction: The transaction.
             statement: SQL with a table {rows}, and with :names.
             names: The names of the columns of {rows}.
-            rows: Their values.
+            rows: Their values. Those of a column of bytes are equally long.
             given: The parameters that all rows share.
         """
-        if not any(isinstance(value, bytes) for value in rows[0]):
-            return list(transaction.run(_from_json(statement, tuple(names)), {**given, "all_rows": json.dumps(rows)}))
-        sql = _with_rows(statement, tuple(names))
-        connection = transaction.connection.connection.driver_connection  # SQLAlchemy takes longer than SQLite
-        assert connection is not None
-        found, values = [], dict(given)
-        try:
-            for row in rows:
-                values.update(zip(names, row, strict=True))
-                found += connection.execute(sql, values).fetchall()
-        except sqlite3.OperationalError as error:
-            raise OperationalError(statement, None, error) from None
-        return found
+        sizes = tuple(len(value) if isinstance(value, bytes) else 0 for value in rows[0])
+        columns = list(zip(*rows, strict=True))
+        numbers = [column for column, size in zip(columns, sizes, strict=True) if not size]
+        in_bytes = {
+            f"all_{name}": b"".join(column) for name, column, size in zip(names, columns, sizes, strict=True) if size
+        }
+        as_json = json.dumps(list(zip(range(len(rows)), *numbers, strict=True)))
+        sql = _with_rows(statement, tuple(names), sizes)
+        return list(transaction.run(sql, {**given, **in_bytes, "all_rows": as_json}))
 
     def for_update(self, *, free: bool = False) -> str:
         """Return nothing: a transaction that may write has locked the whole file.
@@ -173,14 +168,13 @@ class SQLite(Database):
 
 
 @lru_cache(maxsize=64)
-def _from_json(statement: str, names: tuple[str, ...]) -> str:
-    columns = ", ".join(f"value ->> {index} AS {name}" for index, name in enumerate(names))
-    return statement.format(rows=f"(SELECT {columns} FROM json_each(:all_rows)) AS rows")
-
-
-@lru_cache(maxsize=64)
-def _with_rows(statement: str, names: tuple[str, ...]) -> str:
-    return statement.format(rows=f"(SELECT {', '.join(f':{name} AS {name}' for name in names)}) AS rows")
+def _with_rows(statement: str, names: tuple[str, ...], sizes: tuple[int, ...]) -> str:
+    """Return a statement with its table of rows; `sizes` are the bytes of each column's values, 0 for numbers."""
+    place, columns = itertools.count(1), []
+    for name, size in zip(names, sizes, strict=True):
+        value = f"substr(:all_{name}, key * {size} + 1, {size})" if size else f"value ->> {next(place)}"
+        columns.append(f"{value} AS {name}")
+    return statement.format(rows=f"(SELECT {', '.join(columns)} FROM json_each(:all_rows)) AS rows")
 
 
 def _create_private(path: Path) -> None:
@@ -194,6 +188,7 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions begin where we say so
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+    connection.execute(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
 
 
 def _begin_sqlite(connection: Connection) -> None:

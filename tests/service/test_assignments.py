@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event, text
 
+from discreet.core.errors import ArgumentError
 from discreet.service.errors import ServiceProblem
 from discreet.service.experiments import assignments as traffic
 from discreet.service.experiments import tokens
@@ -296,6 +297,13 @@ def test_a_statement_is_run_for_many_rows_of_numbers_and_bytes(world):
         alone = transaction.each("SELECT unit FROM {rows}", ("unit",), [(unit,) for _, unit, _ in units])
     assert sorted((slot, bytes(unit), told) for slot, unit, told in found) == units[1:]
     assert sorted(bytes(unit) for (unit,) in alone) == [unit for _, unit, _ in units]
+
+
+def test_bytes_of_unequal_length_are_not_cut_elsewhere(world):
+    if not is_sqlite(world):
+        pytest.skip("PostgreSQL takes each value as it is")
+    with world.database.reading() as transaction, pytest.raises(ArgumentError, match="all values of unit must have 16"):
+        transaction.each("SELECT unit FROM {rows}", ("unit",), [(b"a" * 16,), (b"b" * 15,), (b"c" * 17,)])
 
 
 def test_every_connection_to_sqlite_waits_for_the_disk_and_seldom_copies_its_log(world):

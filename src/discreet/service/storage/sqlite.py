@@ -122,9 +122,12 @@ class SQLite(Database):
         sizes = tuple(len(value) if isinstance(value, bytes) else 0 for value in rows[0])
         columns = list(zip(*rows, strict=True))
         numbers = [column for column, size in zip(columns, sizes, strict=True) if not size]
-        in_bytes = {
-            f"all_{name}": b"".join(column) for name, column, size in zip(names, columns, sizes, strict=True) if size
-        }
+        in_bytes = {}
+        for name, column, size in zip(names, columns, sizes, strict=True):
+            if size:
+                if set(map(len, column)) != {size}:
+                    raise ArgumentError(f"all values of {name} must have {size} bytes, as the first one has")
+                in_bytes[f"all_{name}"] = b"".join(column)
         as_json = json.dumps(list(zip(range(len(rows)), *numbers, strict=True)))
         sql = _with_rows(statement, tuple(names), sizes)
         return list(transaction.run(sql, {**given, **in_bytes, "all_rows": as_json}))

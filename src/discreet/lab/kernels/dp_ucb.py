@@ -274,19 +274,20 @@ def visit(state, counters, hybrid, tables, path, noises, chance, total, pulls, r
         most: The largest number of pulls.
     """
     done, waiting, ceiling, spread, log_step = 0, 0, LEVELS, exploration(step, counters.fixed), math.log(step)
+    logs, coarse, limits = tables  # out of the loop: taking an array from a tuple takes time
     while done < most:
         n = pulls + done
         own, scale = _open_tree(counters, hybrid, n)
         base = total + noises[0] + noises[1] + _relaxation(counters, hybrid, n, log_step)
-        level, depth = choose_level(tables.limits, n, base, rival, spread, scale, ceiling, most - done)
+        level, depth = choose_level(limits, n, base, rival, spread, scale, ceiling, most - done)
         if level < 0 and waiting == 0 and done > 0:
             break  # caught, or nearly: all indices are computed again
         if level < 0 and waiting == 0:
             level = 0  # it leads now, so one pull is its own
         if level >= 0:
             size = 1 << level
-            if level > 0 and breaches(state, tables, level, depth):
-                noises[1], size = first_breach(state, tables.logs, path, own, scale, level, depth)
+            if level > 0 and breaches(state, logs, coarse, level, depth):
+                noises[1], size = first_breach(state, logs, path, own, scale, level, depth)
             else:
                 close_block(state, counters, hybrid, path, noises, n, size)
             done += size
@@ -327,7 +328,7 @@ def skip_ahead(chances, horizon, state, checkpoints, counters, hybrid, tables):
         own = paths[arm], noises[arm], chances[arm], totals[arm], pulls[arm]
         totals[arm], done = visit(state, counters, hybrid, tables, *own, rival, time + 1, most)
         time = pull(track, arm, done)
-        noisy[arm] = totals[arm] + noises[arm].sum()
+        noisy[arm] = totals[arm] + noises[arm, 0] + noises[arm, 1]
         means[arm], roots[arm] = (noisy[arm] + counters.relaxation) / pulls[arm], 1 / math.sqrt(pulls[arm])
         # Never far compared with the time: the rivals' indices grow with its logarithm.
         window = next_block(window, done, most, least, max(time // 16, least))

@@ -101,19 +101,20 @@ def log_chance(table, level, y):
 
 
 @compiled
-def breaches(state, tables, level, y):
+def breaches(state, logs, coarse, level, y):
     """Return whether the noise of a block sinks to -y: true with probability T_level(y).
 
     Args:
         state: The generator's state, which is advanced.
-        tables: The result of `tables`.
+        logs: The table of `log_table`.
+        coarse: The coarse one of `tables`.
         level: The block's level.
         y: The depth, in noise scales.
     """
     u = uniform(state)
-    if u >= tables.coarse[level, min(int(y), _REACH)]:
+    if u >= coarse[level, min(int(y), _REACH)]:
         return False
-    return math.log(u) < log_chance(tables.logs, level, y)
+    return math.log(u) < log_chance(logs, level, y)
 
 
 @compiled

@@ -10,6 +10,7 @@ import pytest
 from discreet.core.errors import ArgumentError, DiscreetError
 from discreet.service.experiments.upkeep.maintenance import back_up, restore
 from discreet.service.http.server import Settings, prepare
+from discreet.service.messages import LedgerQuery
 from discreet.service.storage import schema
 from tests._tools.service_tools import World, is_sqlite, small
 
@@ -105,9 +106,8 @@ def test_a_backup_is_of_one_moment_while_others_write(busy, tmp_path):
         writer.join()
     for number in range(3):
         again = World(str(tmp_path / f"backup-{number}"), busy.clock)
-        ledger = again.control.ledger("crowd")
-        assert ledger.intact
-        reserved = {line.experiment for line in ledger.entries if line.kind == "reserve"}
+        assert again.control.ledger("crowd", LedgerQuery(verify=True)).intact
+        reserved = {row["experiment"] for row in again.rows(schema.ledger) if row["kind"] == "reserve"}
         started = {row["uid"] for row in again.rows(schema.experiment) if row["state"] != "draft"}
         assert reserved == started
         again.database.close()

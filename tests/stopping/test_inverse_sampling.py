@@ -123,7 +123,7 @@ def test_a_convolution_finds_what_the_weights_of_each_sum_do(alpha, epsilon, tes
     if weights == "one by one":
         monkeypatch.setattr(FirstPassage, "_follow", lambda *_: False)
     else:
-        monkeypatch.setattr("discreet.stopping._inverse.first_passage._HIGH", 20.0)
+        monkeypatch.setattr("discreet.stopping._inverse.first_passage._LOW", 560.0)
     schedule = Schedule(alpha, 0.05, epsilon)
     for number, test in enumerate(found):
         other = schedule.tests[number]

@@ -52,7 +52,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const patiently = { patience: 3000, timeout: 300, delay: 10 };
+const patiently = { patience: 60000, timeout: 30000, delay: 10 }; // a busy machine may stand still for a second
 const storage = () => {
   const kept = new Map();
   return {
@@ -62,7 +62,7 @@ const storage = () => {
   };
 };
 const until = async (condition) => {
-  for (let i = 0; i < 300 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let i = 0; i < 3000 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.ok(condition());
 };
 
@@ -98,7 +98,7 @@ test("reports go in batches, and the first one stands", async () => {
 });
 
 test("trouble that passes is not seen", async () => {
-  const client = new Client(address, "k", patiently);
+  const client = new Client(address, "k", { ...patiently, timeout: 1000 }); // for the answer that never comes
   trouble.push(503, "cut", "hang", 429);
   assert.equal((await client.experiment("banners").assign("ann")).arm, "blue");
   trouble.push("cut", 502);
@@ -121,15 +121,15 @@ test("trouble that stays is an error, or the fallback", async () => {
 });
 
 test("a service that was just down is not waited for", async () => {
-  const client = new Client(address, "k", { ...patiently, patience: 300 });
+  const client = new Client(address, "k", { ...patiently, patience: 1000 });
   const banners = client.experiment("banners", { fallback: "green" });
-  trouble.push(...Array(20).fill("cut"));
+  trouble.push(...Array(2000).fill("cut"));
   assert.equal((await banners.assign("ann")).arm, "green");
   trouble.length = 0;
   const asked = seen.length;
   assert.equal((await banners.assign("ann")).arm, "green");
   assert.equal(seen.length, asked);
-  await new Promise((resolve) => setTimeout(resolve, 320));
+  await new Promise((resolve) => setTimeout(resolve, 1100));
   assert.equal((await banners.assign("ann")).arm, "blue");
 });
 

@@ -104,7 +104,8 @@ class Page:
         self.failed = [one.nodeid for one in self.reports if one.failed]
         self.sections, self.checks = {title: {} for title in SECTIONS}, {}
         for report in self.reports:
-            rows = [value for key, value in report.user_properties if key == KEY]
+            properties = getattr(report, "user_properties", ())  # a module that is skipped as a whole has none
+            rows = [value for key, value in properties if key == KEY]
             for title, row in rows:
                 merge(self.sections.setdefault(title, {}), row)
             for title in {title for title, _ in rows}:

@@ -88,11 +88,16 @@ def pytest_terminal_summary(terminalreporter, exitstatus, config):
     """Print and write the page, once all processes have reported."""
     target = config.getoption("--page")
     if target:
-        reports = [one for name in OUTCOMES for one in terminalreporter.stats.get(name, ())]
+        reports = [one for name in OUTCOMES for one in terminalreporter.stats.get(name, ()) if is_of_a_study(one)]
         ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         written = Page(reports, time.time() - _started, ended)
         Path(target).write_text(written.markdown(), encoding="utf-8")
         terminalreporter.write("\n" + written.text(colour=terminalreporter.hasmarkup))
+
+
+def is_of_a_study(report):
+    """False for a module that was skipped as a whole, for want of a library: no study is in it."""
+    return report.outcome != "skipped" or hasattr(report, "user_properties")
 
 
 class Page:
@@ -104,7 +109,7 @@ class Page:
         self.failed = [one.nodeid for one in self.reports if one.failed]
         self.sections, self.checks = {title: {} for title in SECTIONS}, {}
         for report in self.reports:
-            properties = getattr(report, "user_properties", ())  # a module that is skipped as a whole has none
+            properties = getattr(report, "user_properties", ())  # a module that cannot be imported has none
             rows = [value for key, value in properties if key == KEY]
             for title, row in rows:
                 merge(self.sections.setdefault(title, {}), row)

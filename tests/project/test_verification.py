@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-from tests._tools.verification import KEY, WIDTH, Page
+from tests._tools.verification import KEY, WIDTH, Page, is_of_a_study
 
 
 def report(name, *rows, outcome="passed"):
@@ -32,6 +32,15 @@ def test_rows_of_one_name_are_one_row():
     assert "| dp-se | 0.90 | 1.00 |" in page.markdown()
     assert "took 1 min 1 s" in page.markdown()
     assert "All 4 studies passed." in page.text()
+
+
+def test_modules_that_are_skipped_or_broken_have_no_rows():
+    """What pytest reports of a module has no properties: one that lacks a library, and one that cannot be imported."""
+    skipped, broken = report("a", outcome="skipped"), report("b", outcome="failed")
+    for one in (skipped, broken):
+        del one.user_properties
+    page = Page([one for one in (report("c"), skipped, broken) if is_of_a_study(one)], 1)
+    assert "1 of 2 FAILED: b" in page.markdown()
 
 
 def test_a_section_needs_no_more_than_a_row():

@@ -894,6 +894,16 @@ def test_a_draft_is_changed(control, admin):
     assert control.experiment("reminder-text").privacy.epsilon == "2"
 
 
+def test_an_algorithm_is_described_by_what_it_is_for_and_how_it_goes_about_it(admin):
+    for name, purpose in (
+        ("dp-se-sharp-person", "Drop arms until the best one is left, and show that."),
+        ("dp-chernoff-imed", "Show the best arm as often as possible."),
+        ("dp-nas-released", "Find one mean."),
+    ):
+        shown = admin.get(f"/experiments/new/options?algorithm={name}").text
+        assert f"<strong>{purpose}</strong> " in shown
+
+
 def test_the_options_of_an_algorithm(admin):
     part = admin.get("/experiments/new/options?algorithm=dp-nas-released", headers={"HX-Request": "true"}).text
     assert 'name="option.alpha"' in part

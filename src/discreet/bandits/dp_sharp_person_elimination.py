@@ -14,10 +14,11 @@ from discreet.theory.person_level import PERSON_GROWTH, THIRD, PersonSchedule, e
 @register
 @dataclass(kw_only=True)
 class DPSharpPersonElimination(DPSharpElimination):
-    """The elimination with sharp constants, with a third of what is left of epsilon in each epoch.
+    """Elimination with sharp constants that protects all rewards of a person together.
 
-    A person may take part in every epoch, with at most one reward in each. All of their rewards together are then
-    covered by epsilon, and any single one by epsilon/3. `DPPersonElimination` says why that is private.
+    Each epoch spends a third of what is left of epsilon. A person may take part in every epoch, with at most one reward
+    in each. All of their rewards together are then covered by epsilon, and any single one by epsilon/3.
+    `DPPersonElimination` says why that is private.
 
     A test looks at the totals of the last epoch alone: a window over several epochs would add up rewards of the same
     people, which need not be independent. So epochs grow fourfold, by default. The noise grows by 3/2 from one epoch to

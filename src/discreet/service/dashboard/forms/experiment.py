@@ -100,9 +100,14 @@ def groups(algorithms: Sequence[m.AlgorithmView]) -> list[tuple[str, list[m.Algo
     titles = [*(title for _, title in PURPOSES), ELSE, MEANS]
     found: dict[str, list[m.AlgorithmView]] = {title: [] for title in titles}
     for each in algorithms:
-        fitting = (title for start, title in PURPOSES if each.name.startswith(start))
-        found[next(fitting, ELSE if each.kind == "policy" else MEANS)].append(each)
+        found[purpose_of(each)].append(each)
     return [(title, members) for title, members in found.items() if members]
+
+
+def purpose_of(algorithm: m.AlgorithmView) -> str:
+    """Return what an algorithm is for, in words."""
+    fitting = (title for start, title in PURPOSES if algorithm.name.startswith(start))
+    return next(fitting, ELSE if algorithm.kind == "policy" else MEANS)
 
 
 def find(algorithms: Sequence[m.AlgorithmView], name: str) -> m.AlgorithmView | None:
@@ -259,4 +264,5 @@ def shown_options(fields: Fields, algorithm: m.AlgorithmView | None) -> Mapping[
     """
     first, other = option_names(algorithm) if algorithm is not None else ([], [])
     wrong = any(f"option.{name}" in fields.errors for name in other)
-    return {"algorithm": algorithm, "first": first, "other": other, "other_wrong": wrong, "meanings": MEANINGS}
+    shown = {"algorithm": algorithm, "first": first, "other": other, "other_wrong": wrong, "meanings": MEANINGS}
+    return shown if algorithm is None else shown | {"purpose": purpose_of(algorithm)}

@@ -4,9 +4,9 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests._tools.verification import page, pytest_addoption, pytest_terminal_summary
+from tests._tools.verification import page, pytest_addoption, pytest_configure, pytest_terminal_summary
 
-__all__ = ["page", "pytest_addoption", "pytest_terminal_summary", "width"]
+__all__ = ["page", "pytest_addoption", "pytest_configure", "pytest_terminal_summary", "width"]
 
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("suite"), derandomize=True)  # a red run there means a change

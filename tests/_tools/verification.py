@@ -65,6 +65,7 @@ SECTIONS = {
 }
 KEY, OUTCOMES = "page", ("passed", "failed", "error", "skipped")
 WIDTH, LONG = 100, 12  # columns of the page; rows of a table that are better shown in two columns
+LAST = 2_000  # characters of why a study failed that are shown at once; all of it follows at the end
 VERSIONS = ("numpy", "numba", "opendp")
 
 _started = time.time()
@@ -82,6 +83,23 @@ def page(request):
 
 def pytest_addoption(parser):
     parser.addoption("--page", metavar="FILE", help="print what was measured as one page, and write it to a file")
+
+
+def pytest_configure(config):
+    if config.getoption("--page") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FailuresAtOnce(config))
+
+
+class FailuresAtOnce:
+    """Names a study that failed as soon as it has: those who wait an hour for the page may look into it now."""
+
+    def __init__(self, config):
+        self.config = config
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+            terminal.write(f"\nFAILED {report.nodeid}\n{report.longreprtext.rstrip()[-LAST:]}\n", flush=True)
 
 
 def pytest_terminal_summary(terminalreporter, exitstatus, config):

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-from tests._tools.verification import KEY, WIDTH, Page, is_of_a_study
+from tests._tools.verification import KEY, WIDTH, FailuresAtOnce, Page, is_of_a_study
 
 
 def report(name, *rows, outcome="passed"):
@@ -61,6 +61,21 @@ def test_what_failed_is_named_and_a_living_bug_is_counted():
         assert "1 of 2 FAILED: test[alive]" in shown
     assert "none alive" in Page(reports[:1], 1).text()
     assert "INTERRUPTED: 1 studies passed" in Page(reports[:1], 1, ended=False).markdown()
+
+
+def test_a_failure_is_named_before_the_page_is_there():
+    """With the end of what it says, in which the assertion is."""
+    written = []
+    terminal = SimpleNamespace(write=lambda text, flush: written.append(text))
+    config = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda name: terminal))
+    for outcome in ("passed", "failed"):
+        one = report(outcome, outcome=outcome)
+        one.longreprtext = "long\n" * 1_000 + "E assert 1 == 2\n"
+        FailuresAtOnce(config).pytest_runtest_logreport(one)
+    assert len(written) == 1
+    assert "FAILED failed\n" in written[0]
+    assert written[0].endswith("E assert 1 == 2\n")
+    assert len(written[0]) < 2_100
 
 
 def test_a_long_table_is_folded_and_fits():

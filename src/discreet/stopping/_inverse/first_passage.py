@@ -93,8 +93,9 @@ class FirstPassage:
             if self.spacing > 1 or not self._follow(first, sums.size, count):
                 kernel = self._kernel(sums, count)
                 early, late = _blocks(kernel, self.spacing, 0), _blocks(kernel, self.spacing, self.spacing - 1)
-                halted, still = (self._reached(first, len(one), sums.size) for one in (early, late))
-                self._halted, self._open = _banded(early, halted[0]), _banded(late, still[1])
+                halted, _ = self._reached(first - self._offset - len(early) + 1, len(early) - 1 + sums.size)
+                _, still = self._reached(first - self._offset - len(late) + 1, len(late) - 1 + sums.size)
+                self._halted, self._open = _banded(early, halted), _banded(late, still)
         else:
             self._halted = np.zeros((sums.size, self._least.size))
             self._open = np.ones((sums.size, self._most.size))
@@ -157,35 +158,37 @@ class FirstPassage:
         steps = _log_choices(count - self.count, start, stop)
         steps += odds * np.arange(width)
         steps -= steps.max()
-        columns = self._least.size + self._most.size
-        reached = np.empty((sums.size, columns + 1))
-        reached[:, columns] = 1
-        self._reached_into(reached[:, :columns], least)
+        reached = np.concatenate([*self._reached(least, sums.size), np.ones((sums.size, 1))], axis=1)
         reached *= np.exp(sums)[:, None]
         moved = _convolved(np.exp(steps), reached, size)
-        factors = moved[:, columns:]
+        factors = moved[:, -1:]
         if not factors.min() > math.exp(_LOW):
             return False
-        moved = moved[:, :columns] / factors
+        moved = moved[:, :-1] / factors
         self._halted, self._open = moved[:, : self._least.size], moved[:, self._least.size :]
         return True
 
-    def _reached_into(self, reached: Floats, least: int) -> None:
-        """Write both bounds at the last test, for each sum from a least one on, into the columns of an array.
+    def _reached(self, least: int, size: int) -> list[Floats]:
+        """Return both bounds at the last test, for each of so many sums from a least one on.
 
         They are monotone in the sum, which says what they are outside of the window that is followed.
 
         Args:
-            reached: Where they go: first the columns of `_halted`, then those of `_open`.
-            least: The least sum.
+            least: The lattice index of the least sum.
+            size: The number of sums.
         """
-        size, known, start = len(reached), len(self._halted), least - self._first
+        start, known = least - self._first, len(self._halted)
         inside = slice(max(0, -start), max(0, min(size, known - start)))
         rows = slice(start + inside.start, start + inside.stop)
-        halted, still = reached[:, : self._least.size], reached[:, self._least.size :]
-        halted[inside], still[inside] = self._halted[rows], self._open[rows]
-        halted[: inside.start], still[: inside.start] = self._halted[0], 1
-        halted[inside.stop :], still[inside.stop :] = 1, self._open[-1]
+        both = []
+        for bound, below, above in (
+            (self._halted, self._halted[0], np.ones(self._least.size)),
+            (self._open, np.ones(self._most.size), self._open[-1]),
+        ):
+            reached = np.empty((size, bound.shape[1]))
+            reached[: inside.start], reached[inside], reached[inside.stop :] = below, bound[rows], above
+            both.append(reached)
+        return both
 
     def _kernel(self, sums: NDArray[np.int64], count: int) -> Floats:
         """Return the chance of 0, 1, ... ones beyond the least among the rewards since the last test, for each sum."""
@@ -206,30 +209,6 @@ class FirstPassage:
         logs /= logs.sum(axis=0)
         self._offset = start // self.spacing
         return logs
-
-    def _reached(self, first: int, width: int, size: int) -> tuple[Floats, Floats]:
-        """Return both bounds at all sums at the last test that lead to the new ones.
-
-        They are monotone in the sum, which says what they are outside of the window that is followed.
-
-        Args:
-            first: The lattice index of the least new sum.
-            width: The number of steps back that are possible.
-            size: The number of new sums.
-        """
-        start, known = first - self._offset - width + 1 - self._first, len(self._halted)
-        stop, rows = start + width - 1 + size, slice(max(0, start), max(0, start + width - 1 + size))
-        below, above = min(max(0, -start), stop - start), min(max(0, stop - known), stop - start)
-        halted, still = (
-            np.concatenate(
-                [np.broadcast_to(low, (below, len(low))), one[rows], np.broadcast_to(high, (above, len(high)))]
-            )
-            for one, low, high in (
-                (self._halted, self._halted[0], np.ones(self._least.size)),
-                (self._open, np.ones(self._most.size), self._open[-1]),
-            )
-        )
-        return halted, still
 
     # ------------------------------------------------------------------ chances
 

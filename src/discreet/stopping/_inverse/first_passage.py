@@ -39,9 +39,10 @@ class FirstPassage:
     last sum, and a mean only says how likely each sum is. B is the same at all tests, and each of its values has a
     recursion of its own.
 
-    Where there are too many sums or values of B, they are rounded in that direction in which a bound stays a bound:
-    `early` is never below the chance that a test has halted, and `late` never below the chance that none has.
-    docs/proofs/inverse-sampling.md has the proof.
+    Sums are followed from where a test may have halted to where one surely has; what is known at either end counts for
+    all beyond it. Where there are too many sums or values of B, they are rounded in that direction in which a bound
+    stays a bound: `early` is never below the chance that a test has halted, and `late` never below the chance that none
+    has. docs/proofs/inverse-sampling.md has the proof.
 
     Args:
         epsilon: The inverse of the noises' scale; infinite without noise.

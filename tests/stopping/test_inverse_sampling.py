@@ -84,6 +84,27 @@ def test_sums_that_are_rounded_leave_bounds(mean, monkeypatch):
     assert passage.spacing > 1
 
 
+@pytest.mark.parametrize(("epsilon", "most"), [(math.inf, 3000), (2.0, 3000), (0.05, 3000), (0.3, 60)])
+def test_sums_that_are_not_followed_leave_bounds_that_are_hardly_larger(epsilon, most, monkeypatch):
+    """Of two recursions over 150 tests, one follows all sums that are likely."""
+    rest, tests = 1e-5, [Schedule(0.2, 0.05, epsilon).tests[number] for number in range(150)]
+    few, all_of_them = FirstPassage(epsilon, rest), FirstPassage(epsilon, rest)
+    monkeypatch.setattr(all_of_them, "_leave_out", lambda: None)
+    few.most_sums = all_of_them.most_sums = most
+    followed = []
+    for test in tests:
+        mean = min(1.0, test.level / test.count)
+        for passage in (few, all_of_them):
+            passage.advance(test.count, 0.7 * mean, min(1.0, 1.3 * mean), test.level - 25 / epsilon)
+            passage.test(int(test.level))
+        followed.append([len(passage._halted) for passage in (few, all_of_them)])
+        if few.spacing == all_of_them.spacing:
+            for near in (0.85 * mean, 0.97 * mean, min(1.0, 1.1 * mean)):
+                assert -1e-12 <= few.early(near) - all_of_them.early(near) <= 2 * rest
+                assert -1e-12 <= few.late(near) - all_of_them.late(near) <= 2 * rest
+    assert sum(one for one, _ in followed) < sum(other for _, other in followed)
+
+
 @pytest.mark.parametrize("epsilon", [math.inf, 2.0, 0.4])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.5, 0.1), (0.3, 0.05), (0.4, 0.4)])
 def test_the_promise_is_kept_at_the_worst_means(alpha, beta, epsilon):
@@ -169,13 +190,14 @@ def test_estimates_fall_and_levels_can_be_reached(alpha, beta, epsilon):
 def test_levels_stay_where_they_are_for_rare_rewards_and_much_noise(monkeypatch):
     """Also a planted error: sums where noise alone may halt a test are not followed one by one."""
 
-    def rise():
-        schedule = Schedule(0.2, 0.05, 0.01)
-        return schedule.tests[240].level / schedule.tests[90].level
+    def levels():
+        tests = Schedule(0.3, 0.05, 0.005).tests
+        return [tests[place].level for place in (60, 120)]
 
-    assert 0.95 < rise() < 1.05
+    early, late = levels()
+    assert 0.98 < late / early < 1.02
     monkeypatch.setattr("discreet.stopping._inverse.schedule._HOPELESS", -math.inf)
-    assert rise() > 1.2
+    assert levels()[0] > 1.08 * early
 
 
 def test_the_least_level_is_the_least():

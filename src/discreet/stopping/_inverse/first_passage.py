@@ -16,6 +16,8 @@ _NEAR = 0.003  # the part of a chance that may be left unused
 _HIGH = 600.0  # the logarithm of the largest weight, so that the others may be far smaller
 _LOW = -100.0  # that of the least factor: weights that are too small for a float add e^(600 - 745) to it at most
 _STEEP = 600.0  # exponents beyond this stand for it
+_FAR = 1.4  # times as far as a sum may lie from its mean at one test, each step may: there are many
+_SAME = 1 + 1e-7  # a chance that is larger by this factor has grown by rounding errors alone
 MOST_SUMS = 1000
 """The most sums that are followed: where there are more, every second one is left out."""
 _MORE = 3  # times as many, where there are few values of the level's noise
@@ -37,9 +39,10 @@ class FirstPassage:
     last sum, and a mean only says how likely each sum is. B is the same at all tests, and each of its values has a
     recursion of its own.
 
-    Where there are too many sums or values of B, they are rounded in that direction in which a bound stays a bound:
-    `early` is never below the chance that a test has halted, and `late` never below the chance that none has.
-    docs/proofs/inverse-sampling.md has the proof.
+    Sums are followed from where a test may have halted to where one surely has; what is known at either end counts for
+    all beyond it. Where there are too many sums or values of B, they are rounded in that direction in which a bound
+    stays a bound: `early` is never below the chance that a test has halted, and `late` never below the chance that none
+    has. docs/proofs/inverse-sampling.md has the proof.
 
     Args:
         epsilon: The inverse of the noises' scale; infinite without noise.
@@ -49,7 +52,7 @@ class FirstPassage:
     """
 
     def __init__(self, epsilon: float, rest: float, unit: float = 1, parts: int = 1) -> None:
-        self.epsilon, self._deviations = epsilon, math.sqrt(-2 * math.log(rest))
+        self.epsilon, self._rest, self._deviations = epsilon, rest, math.sqrt(-2 * math.log(rest))
         self.lowered = 0.0 if parts == 1 else 0.5
         """What levels are lowered by, so that noises far below 1 do not tell a sum from an equal level."""
         self._none = 1 + math.exp(-epsilon / parts)  # 2/this is the factor of Pr[A >= x], for x above 0
@@ -68,26 +71,33 @@ class FirstPassage:
         self._sums = np.zeros(1)
         self._halted = np.zeros((1, self._least.size))  # by sum and value of B: at least the chance that a test has
         self._open = np.ones((1, self._most.size))  # at least the chance that no test has
-        self._fine, self._logs = np.zeros(1), np.zeros(1)
+        self._likely, self._logs = 0, np.zeros(1)  # the least sum that is likely at a mean, and logarithms of weights
         self._known: tuple[int, Floats] | None = None  # a level, and the chances that a test with it halts
 
     # ------------------------------------------------------------------ the recursion
 
-    def advance(self, count: int, lowest: float, highest: float) -> None:
-        """Go on to the next test time, and follow the sums that rewards of these means are likely to have there.
+    def advance(self, count: int, lowest: float, highest: float, hopeless: float = math.inf) -> None:
+        """Go on to the next test time, and follow the sums there for which it is open whether a test has halted.
 
         Args:
             count: The number of rewards at the next test.
-            lowest: The least mean.
-            highest: The largest mean.
+            lowest: The least mean for which a chance will be asked.
+            highest: The largest one.
+            hopeless: A sum at which the next test is as good as sure not to halt.
         """
-        below = max(0.0, count * lowest - self._reach(count * lowest * (1 - lowest)))
-        above = min(float(count), count * highest + self._reach(count * highest * (1 - highest)))
+        likely = max(0, math.floor(count * lowest - self._reach(count * lowest * (1 - lowest))))
+        largest = min(count, math.ceil(count * highest + self._reach(count * highest * (1 - highest))))
+        below, above = likely, largest
+        if self.count:
+            grown, spread = count / self.count, self._reach((count - self.count) * highest)
+            known = self._first * self.spacing, (self._first + len(self._halted) - 1) * self.spacing
+            below = max(0, math.floor(min((known[0] - spread) * grown, hopeless)))
+            above = max(below, min(count, math.ceil((known[1] + spread) * grown)))
         while (above - below) / self.spacing > self.most_sums:
             self._coarsen()
         while self._least.size > 1 and 2 * self._gap <= COARSE * math.sqrt(count * lowest * max(0.0, 1 - lowest)):
             self._thin_out()
-        first, last = math.floor(below / self.spacing), math.ceil(above / self.spacing)
+        first, last = below // self.spacing, -(-above // self.spacing)
         sums = np.minimum(np.arange(first, last + 1) * self.spacing, count)
         if self.count:
             if self.spacing > 1 or not self._follow(first, sums.size, count):
@@ -100,9 +110,23 @@ class FirstPassage:
             self._halted = np.zeros((sums.size, self._least.size))
             self._open = np.ones((sums.size, self._most.size))
         self.count, self._first, self._sums, self._known = count, first, sums.astype(np.float64), None
-        self._fine = np.arange(sums[0], sums[-1] + 1, dtype=np.float64)
-        ratios = (count - self._fine[:-1]) / (self._fine[:-1] + 1)
-        self._logs = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
+        self._likely = likely // self.spacing * self.spacing
+        fine = np.arange(self._likely, largest + 1, dtype=np.float64)
+        self._logs = np.concatenate([[0.0], np.cumsum(np.log((count - fine[:-1]) / (fine[:-1] + 1)))])
+
+    def _leave_out(self) -> None:
+        """No longer follow sums for which it is known whether a test has halted, but for the nearest ones.
+
+        What is known of these counts for all beyond them, as both bounds are monotone in the sum.
+        """
+        starts = (self._halted > np.maximum(self._rest, self._halted[0] * _SAME)).any(axis=1)
+        ends = (self._open > np.maximum(self._rest, self._open[-1] * _SAME)).any(axis=1)
+        size = len(starts)
+        first = max(0, min(int(starts.argmax()) - 1, size - 2)) if starts.any() else max(0, size - 2)
+        last = max(first + 2, size + 1 - int(ends[::-1].argmax())) if ends.any() else first + 2
+        self._halted, self._open = self._halted[first:last], self._open[first:last]
+        self._sums, self._known = self._sums[first:last], None
+        self._first += first
 
     def _reach(self, variance: float) -> float:
         """Return how far a sum may lie from its mean."""
@@ -133,7 +157,7 @@ class FirstPassage:
             count: The number of rewards at the next test.
         """
         gap = count - self.count
-        spread = self._reach(float(gap * most / count))
+        spread = _FAR * self._reach(float(gap * most / count))
         start = max(0, math.floor(gap * least / count - spread))
         return start - start % self.spacing, min(gap, math.ceil(gap * most / count + spread))
 
@@ -216,7 +240,8 @@ class FirstPassage:
         """Return the chance of each sum that is followed."""
         chances: Floats
         if mean >= 1:
-            chances = (self._fine == self.count).astype(np.float64)
+            chances = np.zeros(self._logs.size)
+            chances[-1] = 1  # all rewards are 1
         else:
             chances = np.arange(float(self._logs.size))
             chances *= math.log(mean) - math.log1p(-mean)
@@ -234,8 +259,9 @@ class FirstPassage:
             chance: The largest chance that this test or one before it halts.
             guess: A level to start from.
         """
-        weights = self._rounded(self._chances(mean), up=True)[:, None] * self._early_weights
-        room = chance - float((weights * self._halted).sum())
+        chances, above = self._rounded(self._chances(mean))
+        weights = chances[:, None] * self._early_weights
+        room = chance - above - float((weights * self._halted).sum())
         weights = weights * (1 - self._halted)
         if room <= 0:
             return NEVER
@@ -260,20 +286,49 @@ class FirstPassage:
         stays = 1 - (tail if self._exact else self._tail(level, self._most))
         self._halted += (1 - self._halted) * tail
         self._open *= stays
+        self._leave_out()
 
     def early(self, mean: float) -> float:
         """Return at least the chance that a test has halted, for a mean that `advance` was told of."""
-        return _dot(self._rounded(self._chances(mean), up=True), _weighed(self._halted, self._early_weights))
+        return _dot(self._chances(mean), self._at_least_halted(self._halted))
 
     def late(self, mean: float) -> float:
         """Return at least the chance that no test has halted, for a mean that `advance` was told of."""
-        return _dot(self._rounded(self._chances(mean), up=False), self._still_open)
+        return _dot(self._chances(mean), self._still_open)
+
+    def _at_least_halted(self, halted: Floats) -> Floats:
+        """Return at least the chance that a test has halted, by each sum that is likely at a mean.
+
+        Args:
+            halted: The chance by sum that is followed, and by value of B.
+        """
+        values = _weighed(halted, self._early_weights)
+        return self._by_sum(values, self._first * self.spacing - self.spacing + 1, float(values[0]), 1.0)
 
     @property
     def _still_open(self) -> Floats:
-        """By sum: at least the chance that no test has halted."""
-        beyond = 1 - float(self._late_weights.sum())
-        return _weighed(self._open, self._late_weights) + max(0.0, beyond)
+        """By each sum that is likely at a mean: at least the chance that no test has halted."""
+        beyond = max(0.0, 1 - float(self._late_weights.sum()))
+        values = _weighed(self._open, self._late_weights) + beyond
+        return self._by_sum(values, self._first * self.spacing, 1.0, float(values[-1]))
+
+    def _by_sum(self, values: Floats, start: int, below: float, above: float) -> Floats:
+        """Return the value of each sum that is likely at a mean.
+
+        Args:
+            values: Values of so many blocks of sums, as many in each as lie between two that are followed.
+            start: The first sum of the first block.
+            below: The value of sums before it,
+            above: and of those after the last block.
+        """
+        found = np.full(self._logs.size, above)
+        at = start - self._likely
+        inside = np.repeat(values, self.spacing)[max(0, -at) :]
+        at = min(max(0, at), found.size)
+        found[:at] = below
+        inside = inside[: found.size - at]
+        found[at : at + inside.size] = inside
+        return found
 
     def least_mean(self, chance: float, largest: float, guess: float) -> float:
         """Return a mean from which on the chance that no test has halted is at most `chance`, near the least one.
@@ -283,7 +338,7 @@ class FirstPassage:
             largest: A mean that is returned if there is none below it.
             guess: A mean to start from.
         """
-        return self._mean_with(np.repeat(self._still_open, self.spacing), -chance, min(guess, largest), largest)
+        return self._mean_with(self._still_open, -chance, min(guess, largest), largest)
 
     def largest_mean(self, level: int, chance: float, guess: float) -> float:
         """Return a mean up to which, after a test with this level, a test has halted with this chance at most.
@@ -297,17 +352,15 @@ class FirstPassage:
             The mean, near the largest one; 0 if there is none.
         """
         halted = self._halted + (1 - self._halted) * self._early_tail(level)
-        values = np.repeat(_weighed(halted, self._early_weights), self.spacing)[self.spacing - 1 :]
-        return self._mean_with(values, chance, guess, 1.0)
+        return self._mean_with(self._at_least_halted(halted), chance, guess, 1.0)
 
     def _mean_with(self, values: Floats, chance: float, mean: float, largest: float) -> float:
         """Return a mean at which the mean of values of the sum is |chance| or a trifle less, by Newton's method.
 
         By bisection where that would leave what is known to be on either side.
         """
-        wanted, sums = abs(chance), self._fine - self._fine[0]
-        values, mean = values[: sums.size], min(mean, 1 - 1e-12)
-        moments = sums * values
+        wanted, sums = abs(chance), np.arange(float(values.size))
+        mean, moments = min(mean, 1 - 1e-12), sums * values
         least, most = -math.inf, math.inf  # log-odds on either side
         for _ in range(60):
             chances = self._chances(mean)
@@ -328,10 +381,16 @@ class FirstPassage:
                 break
         return largest if chance < 0 else 0.0
 
-    def _rounded(self, chances: Floats, up: bool) -> Floats:
-        """Return the chances of sums that are rounded to the lattice."""
-        summed = _blocks(chances[:, None], self.spacing, self.spacing - 1 if up else 0)[:, 0]
-        return np.concatenate([summed, np.zeros(self._sums.size - summed.size)])
+    def _rounded(self, chances: Floats) -> tuple[Floats, float]:
+        """Return the chances of sums that are rounded up to those that are followed, and the chance of larger ones."""
+        summed = _blocks(chances[:, None], self.spacing, self.spacing - 1)[:, 0]
+        at = self._first - self._likely // self.spacing  # of the first one that is followed
+        last = at + len(self._halted)
+        rounded = np.zeros(len(self._halted))
+        inside = summed[max(0, at) : max(0, last)]
+        rounded[max(0, -at) : max(0, -at) + inside.size] = inside
+        rounded[0] += summed[: max(0, at)].sum()
+        return rounded, float(summed[max(0, last) :].sum())
 
     def _tail(self, level: int, noise: Floats) -> Floats:
         """Return the chance that a test halts, by sum and value of B: Pr[A >= level + B - sum]."""

@@ -12,8 +12,8 @@ from discreet.stopping._inverse.first_passage import COARSE, FirstPassage
 LAST = 2**50
 """Rewards after which there are no more tests: nobody has that many."""
 _REST = 1e-4  # of beta: what is left out of the recursion, and its rounding errors
-_RESERVE = 0.05, 0.12  # of alpha: how far the bounds on an estimate are kept apart, exact ones and rounded ones;
-_STEPS, _LEAST = 2.0, 0.025  # exact ones by so many steps of a level, if that is less, and by this at least
+_RESERVE = 0.05  # of alpha: how far the bounds on an estimate are kept apart, or by so many steps of a level,
+_STEPS, _LEAST = 2.0, 0.025  # if that is less, and by this at least
 _FASTER = 0.9  # of what that saves, by which times may grow faster for as many samples
 _AGILITY = 0.33  # how fast levels are adjusted to that, and at most:
 _FASTEST = 0.3  # in powers of the times' growth: a level must not outrun the sums
@@ -21,8 +21,8 @@ _QUIET = 0.2  # of what the noises add to a level: values of the level's noise a
 _TRIAL = 1.7  # up to this many times the first test, no level may be beyond reach, or the first one
 _LATER = 1.15  # comes later by this factor
 _HIGHER = 1.1  # levels end where the normal approximation would for about so many times the variance
-_BELOW = 0.97  # the recursion follows sums of means down to this part of the least that matters,
-_HOPELESS = 14.0  # and to where a test lacks so many scales of its noise: sums below count as that one
+_BELOW = 0.3  # of alpha: the recursion follows sums of means lower by this part than the least that matters,
+_HOPELESS = 12.0  # and to where a test lacks so many scales of its noise, and the logarithm of how many tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,14 @@ class Schedule:
         self._noise = 0.0 if math.isinf(epsilon) else ((0.5 - math.log(self.chance)) / (epsilon * z)) ** 2
         self.highest = self._shape(LAST)
         """About the highest level, that of the rarest rewards."""
-        width = 2.2 * alpha * self.highest + 2 * math.sqrt(-2 * math.log(self._rest) * self.highest)
         coarse = min(COARSE * math.sqrt(self.highest), _QUIET * z * math.sqrt(self._noise))
         self._unit = max(1.0, float(round(coarse))) if parts == 1 else coarse
-        exact = min(_RESERVE[0], max(_LEAST, _STEPS / (alpha * self._squares)))
-        self._reserve = _RESERVE[1] if width > self._passage().most_sums else exact
+        self._reserve = min(_RESERVE, max(_LEAST, _STEPS / (alpha * self._squares)))
         share = self._noise / (self._noise + self.highest)
-        saved = _FASTER * alpha * max(0.0, _RESERVE[0] - self._reserve)
-        self.growth = 1 + max(alpha / 20 + saved, min(alpha / 6, 0.002)) * (1 + share)
+        saved = _FASTER * alpha * (_RESERVE - self._reserve)
+        self.growth = 1 + (alpha / 20 + saved) * (1 + share)
         """The factor between the times of two tests."""
+        self._hopeless = (_HOPELESS - math.log(self.growth - 1)) / epsilon
         self.tests = GrowingList(self._tests())
         """The tests, made one after the other as they are asked for."""
 
@@ -128,9 +127,9 @@ class Schedule:
         factor, largest, estimate = 1 + self.alpha / 2, 1.0, least
         while count <= LAST:
             lowest = least * largest  # of the estimates that are not too low
-            hopeless = (self._shape(count) - _HOPELESS / self.epsilon) / count
-            rarest = min(_BELOW * lowest / most, max(0.0, hopeless))
-            passage.advance(count, rarest, largest)
+            hopeless = factor * self._shape(count) - self._hopeless
+            rarest = (1 - _BELOW * self.alpha) * lowest / most
+            passage.advance(count, rarest, largest, max(0.0, hopeless))
             level = round(factor * self._shape(count))
             highest = most * passage.largest_mean(level, self.chance, estimate / most)
             apart = math.log(highest / lowest) if highest > 0 else -self.alpha

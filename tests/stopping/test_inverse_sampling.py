@@ -200,6 +200,21 @@ def test_levels_stay_where_they_are_for_rare_rewards_and_much_noise(monkeypatch)
     assert levels()[0] > 1.08 * early
 
 
+@pytest.mark.parametrize(("alpha", "epsilon"), [(0.02, 1.0), (0.02, 2.0), (0.03, 3.0)])
+def test_no_first_test_comes_so_early_that_levels_rise_for_long(alpha, epsilon, monkeypatch):
+    """Large means take what the normal approximation says. Also a planted error: nothing is put off."""
+
+    def taken(mean):
+        schedule = Schedule(alpha, 0.05, epsilon, 2**20)
+        test = next(test for test in schedule._tests() if test.level <= mean * test.count)
+        return mean * test.count / schedule._shape(test.count)
+
+    assert max(map(taken, (0.95, 0.9, 0.8))) < 1.03
+    if alpha == 0.02 and epsilon == 1:
+        monkeypatch.setattr(Schedule, "_falls", lambda *_: True)
+        assert taken(0.9) > 1.1
+
+
 def test_the_least_level_is_the_least():
     passage = FirstPassage(1.0, 1e-9)
     passage.advance(200, 0.3, 0.9)

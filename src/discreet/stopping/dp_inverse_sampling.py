@@ -44,7 +44,7 @@ class DPInverseSampling(InverseSampling):
     >>> rule = DPInverseSampling(epsilon=1.0, alpha=0.1, beta=0.05, low=0, high=1)
     >>> clicks = np.random.default_rng(1).random(1_000_000) < 0.01
     >>> print(rule.run(clicks, noise=SimulatedNoise(seed=1)))
-    mean 0.0097035, within 10% of the true mean with probability 0.95, from 43,261 samples (epsilon = 1, simulated)
+    mean 0.00970348, within 10% of the true mean with probability 0.95, from 43,261 samples (epsilon = 1, simulated)
     """
 
     key = "dp-inverse"

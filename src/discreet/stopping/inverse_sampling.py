@@ -46,7 +46,7 @@ class InverseSampling(StoppingRule):
     >>> import numpy as np
     >>> rule = InverseSampling(alpha=0.1, beta=0.05, low=0, high=1)
     >>> print(rule.run(np.tile([0.0, 1.0], 100_000)))
-    mean 0.49408, within 10% of the true mean with probability 0.95, from 416 samples (not private)
+    mean 0.494079, within 10% of the true mean with probability 0.95, from 416 samples (not private)
     """
 
     key = "inverse"

@@ -114,11 +114,20 @@ class Schedule:
                 begun.append(test)
                 if test.level > test.count or test.count > _TRIAL * first:
                     break
-            if test.level <= test.count:
+            if test.level <= test.count and self._falls(begun[0], test):
                 break
             first = math.ceil(_LATER * first)
         yield from begun
         yield from tests
+
+    def _falls(self, first: InverseTest, last: InverseTest) -> bool:
+        """Return True if the part of rewards that must be 1 falls between two tests at least half as far as it should.
+
+        Else all rewards but a few must be 1 for a long time: each test adds a chance to halt too early, so that levels
+        must rise, and they rise beyond the rewards of the means that should halt by then.
+        """
+        wanted = self._shape(first.count) / first.count - self._shape(last.count) / last.count
+        return first.level / first.count - last.level / last.count >= wanted / 2
 
     def _tests_from(self, count: int) -> Iterator[InverseTest]:
         """Yield one test after the other, the first of them after `count` rewards."""
